@@ -1,0 +1,85 @@
+"""Canonical JSON and domain-separated digests: the only way anything is hashed, except the leaves of trees."""
+
+import hashlib
+import unicodedata
+from enum import StrEnum
+from typing import Any
+
+import rfc8785
+
+from arborist.errors import InputError
+
+
+class Domain(StrEnum):
+    """Every kind of object that is hashed has a versioned domain of its own. This is the whole list."""
+
+    QUESTION = "arborist-question-v1"
+    CONVERSATION = "arborist-conversation-v1"
+    CONTEXT_ITEM = "arborist-context-item-v1"
+    PROMPT = "arborist-prompt-v1"
+    MODEL_IDENTITY = "arborist-model-identity-v1"
+    GOVERNANCE_POLICY = "arborist-governance-policy-v1"
+    VERIFIER_POLICY = "arborist-verifier-policy-v1"
+    RANKING_POLICY = "arborist-ranking-policy-v1"
+    CACHE_KEY = "arborist-cache-key-v1"
+    CACHE_KEY_STRICT = "arborist-cache-key-v2"
+    RETRIEVAL_PLAN = "arborist-retrieval-plan-v1"
+    SOURCES_SUMMARY = "arborist-sources-summary-v1"
+    RETRIEVAL_RESULT = "arborist-retrieval-result-v1"
+    RETRIEVAL_STAGE = "arborist-retrieval-stage-v1"
+    FRAME = "arborist-frame-v1"
+    ANSWER = "arborist-answer-v1"
+    VERIFY = "arborist-verify-v1"
+    FINAL_LABEL = "arborist-final-label-v1"
+    RUN_STAGE = "arborist-run-stage-v1"
+    DOCUMENT_HEADER = "arborist-document-header-v1"
+    SOURCE_REVISION = "arborist-source-revision-v1"
+    SOURCE_INPUT = "arborist-source-input-v1"
+    SOURCE_DOCUMENTS = "arborist-source-documents-v1"
+    SHARD_LEAF = "arborist-shard-leaf-v1"
+    INDEX = "arborist-index-v1"
+    AUDIT_EVENT = "arborist-audit-event-v1"
+
+
+def canonical_json(value: Any) -> bytes:
+    """The RFC 8785 form of `value`, as UTF-8 bytes.
+
+    Raises InputError for what that form cannot hold: NaN and infinities, integers beyond 2**53, lone
+    surrogates, keys that are not text, objects of other types.
+    """
+    try:
+        return rfc8785.dumps(value)
+    except (rfc8785.CanonicalizationError, UnicodeError, RecursionError) as error:
+        raise InputError(f"not representable as canonical JSON: {_reason(error)}") from error
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, rfc8785.IntegerDomainError):
+        return "an integer beyond 2**53"
+    if isinstance(error, rfc8785.FloatDomainError):
+        return "a number that is not finite"
+    if isinstance(error, UnicodeError):
+        return "text with a lone surrogate"
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    return "a value or key of a type that JSON does not have"
+
+
+def hash_bytes(data: bytes) -> str:
+    """SHA-256 in lowercase hex."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def hash_json(domain: Domain, value: Any) -> str:
+    """SHA-256, in lowercase hex, of the domain in ASCII, one zero byte, and the canonical JSON of `value`."""
+    return hash_bytes(domain.encode("ascii") + b"\x00" + canonical_json(value))
+
+
+def normalized_question(question: str) -> str:
+    """The question as it is identified: Unicode NFC, runs of white space made one blank, trimmed; case kept."""
+    return " ".join(unicodedata.normalize("NFC", question).split())
+
+
+def question_hash(question: str) -> str:
+    """Identity of the user's question; retrieval keywords are never part of it."""
+    return hash_json(Domain.QUESTION, normalized_question(question))
