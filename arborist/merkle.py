@@ -26,7 +26,9 @@ class Frontier:
 
     def __init__(self, size: int = 0, roots: Sequence[bytes] = ()) -> None:
         if len(roots) != size.bit_count():
-            raise ValueError(f"a tree of {size} leaves has {size.bit_count()} complete subtrees, not {len(roots)}")
+            raise ValueError(
+                f"a tree of {size} leaves has {size.bit_count()} complete subtrees, not {len(roots)}"
+            )
         self.size = size
         self.roots = list(roots)
 
@@ -118,7 +120,9 @@ def verify_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes],
     return last == 0 and current == root
 
 
-def verify_consistency(old_size: int, new_size: int, proof: Sequence[bytes], old_root: bytes, new_root: bytes) -> bool:
+def verify_consistency(
+    old_size: int, new_size: int, proof: Sequence[bytes], old_root: bytes, new_root: bytes
+) -> bool:
     """Whether `proof` shows the old tree as a prefix of the new one, RFC 9162 section 2.1.4.2. Never raises.
 
     Nothing is a prefix of everything: an old size of zero proves nothing and is refused.

@@ -38,7 +38,8 @@ def test_the_order_of_keys_does_not_matter(value: dict[str, int]) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [math.nan, math.inf, 2**53 + 1, "\ud800", {"\udfff": 1}, {1: 2}, object(), b"bytes", {"a": {1, 2}}]
+    "value",
+    [math.nan, math.inf, 2**53 + 1, "\ud800", {"\udfff": 1}, {1: 2}, object(), b"bytes", {"a": {1, 2}}],
 )
 def test_what_canonical_json_cannot_hold_is_a_clear_error(value: object) -> None:
     with pytest.raises(InputError, match="not representable as canonical JSON"):

@@ -94,7 +94,12 @@ def test_proofs_outside_the_tree_are_errors() -> None:
         consistency_proof(LEAVES[:3], 4)
 
 
-@given(st.integers(-3, 9), st.integers(-3, 9), st.lists(st.binary(max_size=40), max_size=5), st.binary(max_size=40))
+@given(
+    st.integers(-3, 9),
+    st.integers(-3, 9),
+    st.lists(st.binary(max_size=40), max_size=5),
+    st.binary(max_size=40),
+)
 def test_verifiers_never_raise(index: int, size: int, proof: list[bytes], root: bytes) -> None:
     assert not verify_inclusion(root, index, size, proof, root + b"x")
     assert not verify_consistency(index, size, proof, root, root + b"x")
@@ -105,7 +110,10 @@ def decoded(value: str | None) -> bytes:
 
 
 def vectors(shared_data: Path, kind: str) -> list[dict[str, object]]:
-    return [json.loads(path.read_bytes()) for path in sorted((shared_data / "merkle-vectors" / kind).rglob("*.json"))]
+    return [
+        json.loads(path.read_bytes())
+        for path in sorted((shared_data / "merkle-vectors" / kind).rglob("*.json"))
+    ]
 
 
 def test_all_published_inclusion_vectors_agree(shared_data: Path) -> None:
