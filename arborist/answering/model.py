@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from arborist.hashing import Domain, hash_json
 from arborist.retrieval.context import Evidence
@@ -94,9 +94,9 @@ class Claim:
         }
 
 
-STRICT = "STRICT"
-HYBRID = "HYBRID"
-UNGROUNDED = "UNGROUNDED"
+STRICT: Final = "STRICT"
+HYBRID: Final = "HYBRID"
+UNGROUNDED: Final = "UNGROUNDED"
 
 
 @dataclass(frozen=True, slots=True)
