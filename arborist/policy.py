@@ -10,6 +10,7 @@ from arborist.hashing import Domain, hash_json
 PRIMARY = "primary"
 BACKGROUND = "background"
 SELF_REFERENCE = "self_reference_source"
+PROVIDENCE_SOURCE = "providence"
 ROLES = (PRIMARY, BACKGROUND, SELF_REFERENCE)
 
 
@@ -18,6 +19,7 @@ class RankingPolicy:
     """How candidates are ordered: BM25 as FTS5 computes it, times the weight of the source's role.
 
     A term of an operator keyword weighs `keyword_weight` in addition to what it weighs as a word of the question.
+    `background_sources` names the sources whose role is not primary; `corpus.toml` says so at each source.
     In the mode `supplementary` promoted answers never take one of the `top_k` places (`self-providence.md`).
     """
 
@@ -27,12 +29,19 @@ class RankingPolicy:
     text_weight: float = 1.0
     keyword_weight: float = 1.0
     stopwords: str = "english-v1"
+    background_sources: tuple[str, ...] = ()
     primary_rank_weight: float = 1.0
     background_rank_weight: float = 0.9
     self_reference_rank_weight: float = 0.9
     self_reference_mode: Literal["supplementary", "weighted"] = "supplementary"
     self_reference_slots: int = 2
     self_reference_support: float = 0.3
+
+    def role(self, source: str) -> str:
+        """The role of a source's chunks."""
+        if source == PROVIDENCE_SOURCE:
+            return SELF_REFERENCE
+        return BACKGROUND if source in self.background_sources else PRIMARY
 
     def rank_weight(self, role: str) -> float:
         return {
@@ -119,21 +128,21 @@ class Policy:
     provenance: ProvenancePolicy = field(default_factory=ProvenancePolicy)
     promotion: PromotionPolicy = field(default_factory=PromotionPolicy)
 
-    def overridden(self, tables: Mapping[str, Any], origin: str) -> "Policy":
-        """This policy with the values of `[policy.*]` tables put in; `origin` is the file, for errors."""
-        known = {item.name: getattr(self, item.name) for item in fields(self)}
+    @classmethod
+    def of(cls, tables: Mapping[str, Any], origin: str, background_sources: tuple[str, ...]) -> "Policy":
+        """The defaults with the values of `[policy.*]` tables put in; `origin` is the file, for errors."""
+        default = cls(ranking=RankingPolicy(background_sources=background_sources))
+        known = {item.name: getattr(default, item.name) for item in fields(cls)}
         changes = {}
         for name, table in tables.items():
             if name not in known or not isinstance(table, Mapping):
-                raise ConfigError.at(
-                    origin, f"[policy.{name}]", "no such policy", f"one of {', '.join(known)}"
-                )
+                raise ConfigError.at(origin, f"[policy.{name}]", "no such policy", f"one of {', '.join(known)}")
             changes[name] = _overridden(known[name], table, f"[policy.{name}]", origin)
-        return replace(self, **changes)
+        return replace(default, **changes)
 
 
 def _overridden(policy: Any, table: Mapping[str, Any], place: str, origin: str) -> Any:
-    known = {item.name: getattr(policy, item.name) for item in fields(policy)}
+    known = {item.name: getattr(policy, item.name) for item in fields(policy) if item.name != "background_sources"}
     changes = {}
     for key, value in table.items():
         if key not in known:
@@ -158,9 +167,7 @@ def _checked(key: str, value: Any, default: Any, place: str, origin: str) -> Any
     if isinstance(default, int | float):
         number = isinstance(value, int) or (isinstance(value, float) and isinstance(default, float))
         if isinstance(value, bool) or not number or not 0 <= value < 2**53:
-            raise ConfigError.at(
-                origin, where, f"{value!r} is not a number of 0 or more", f"default {default}"
-            )
+            raise ConfigError.at(origin, where, f"{value!r} is not a number of 0 or more", f"default {default}")
         return float(value) if isinstance(default, float) else value
     if isinstance(default, tuple):
         if not isinstance(value, list) or any(item not in ROLES for item in value):

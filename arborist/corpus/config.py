@@ -9,12 +9,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from arborist.errors import ConfigError
-from arborist.policy import BACKGROUND, PRIMARY
+from arborist.errors import ConfigError, InputError
+from arborist.policy import BACKGROUND, PRIMARY, PROVIDENCE_SOURCE, Policy
 
 DEFAULT_MAX_CHARACTERS = 1000
 MAX_SHARDS = 999
-RESERVED_NAME = "providence"
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 _SHARD_NAME = re.compile(r"(?P<source>.+)-\d{3}")
@@ -109,17 +108,50 @@ class SourceConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """Table `[model]`: which model answers. All but `kind` matter to an OpenAI-compatible endpoint only.
+
+    The key is read from the environment variable named by `api_key_env`, never from the file.
+    """
+
+    kind: str = "extractive"
+    name: str = ""
+    base_url: str = ""
+    api_key_env: str = "OPENAI_API_KEY"
+    timeout_seconds: int = 60
+    max_retries: int = 3
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class CorpusConfig:
     """A `corpus.toml` that was read and found good; sources in the order they are written."""
 
     path: Path
     chunking: ChunkingConfig
     sources: tuple[SourceConfig, ...]
+    policy: Policy = field(default_factory=Policy)
+    model: ModelConfig = field(default_factory=ModelConfig)
 
     @property
     def shard_names(self) -> tuple[str, ...]:
         """The shards of all sources, source by source."""
         return tuple(shard for source in self.sources for shard in source.shard_names)
+
+    def source(self, name: str) -> SourceConfig:
+        """The source of that name. Raises InputError, naming those there are."""
+        for source in self.sources:
+            if source.name == name:
+                return source
+        known = ", ".join(source.name for source in self.sources)
+        raise InputError(f"{self.path}: no source {name!r} (sources: {known})")
+
+    def source_of_shard(self, shard: str) -> SourceConfig:
+        """The source that the shard belongs to. Raises InputError for a shard that no source has."""
+        for source in self.sources:
+            if shard in source.shard_names:
+                return source
+        raise InputError(f"{self.path}: no source has a shard {shard!r}")
 
 
 def load_corpus_config(path: Path) -> CorpusConfig:
@@ -128,7 +160,7 @@ def load_corpus_config(path: Path) -> CorpusConfig:
     Raises ConfigError, which names the file, the table and key, what is allowed and what to do.
     """
     root = _Table(path, "", _parsed_toml(path))
-    root.refuse_unknown(("chunking", "sources"), "table")
+    root.refuse_unknown(("chunking", "sources", "policy", "model"), "table")
     chunking = root.table("chunking", {})
     chunking.refuse_unknown(("max_characters",), "key")
     tables = root.table("sources", {})
@@ -141,10 +173,31 @@ def load_corpus_config(path: Path) -> CorpusConfig:
         )
     sources = tuple(_source_config(name, tables.table(name), path.parent) for name in tables.values)
     _refuse_shard_like_names(path, sources)
+    background = tuple(source.name for source in sources if source.role == BACKGROUND)
     return CorpusConfig(
         path=path,
         chunking=ChunkingConfig(chunking.integer("max_characters", DEFAULT_MAX_CHARACTERS, 1, None)),
         sources=sources,
+        policy=Policy.of(root.table("policy", {}).values, str(path), background),
+        model=_model_config(root.table("model", {})),
+    )
+
+
+def _model_config(table: "_Table") -> ModelConfig:
+    default = ModelConfig()
+    kind = table.choice("kind", ("extractive", "openai"), default.kind)
+    openai_keys = ("name", "base_url", "api_key_env", "timeout_seconds", "max_retries", "seed")
+    table.refuse_unknown(("kind", *(openai_keys if kind == "openai" else ())), f"key of kind `{kind}`")
+    if kind == "extractive":
+        return default
+    return ModelConfig(
+        kind=kind,
+        name=table.string("name", None),
+        base_url=table.string("base_url", None),
+        api_key_env=table.string("api_key_env", default.api_key_env),
+        timeout_seconds=table.integer("timeout_seconds", default.timeout_seconds, 1, 86_400),
+        max_retries=table.integer("max_retries", default.max_retries, 0, 100),
+        seed=table.integer("seed", default.seed, 0, None),
     )
 
 
@@ -201,7 +254,7 @@ def _refuse_bad_name(name: str, table: "_Table") -> None:
     if not _NAME.fullmatch(name):
         remedy = "use a-z, 0-9 and -, and begin with a letter or digit"
         raise ConfigError.at(table.file, table.place(), "not a name for a source", remedy)
-    if name == RESERVED_NAME:
+    if name == PROVIDENCE_SOURCE:
         remedy = "that name belongs to promoted answers; choose another"
         raise ConfigError.at(table.file, table.place(), "a reserved name", remedy)
 

@@ -21,7 +21,7 @@ class Document:
     aliases: tuple[str, ...] = ()
 
     def header(self, chunking_version: str) -> dict[str, Any]:
-        """The value of leaf 0 of the document's tree (`provenance.md`, Digests); aliases only where there are any."""
+        """The value of leaf 0 of the document's tree (`provenance.md`, Digests); `aliases` only if it has any."""
         header: dict[str, Any] = {
             "uri": self.uri,
             "title": self.title,

@@ -1,0 +1,100 @@
+"""Publishing a shard file from its chunks: what the asset `fts_index` does."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from arborist.corpus import tables
+from arborist.corpus.document_chunks import ShardChunks, read_shard_chunks
+from arborist.corpus.shard import HASH_SIZE_BYTES, INDEX_VERSION, INDEXES, SCHEMA, Shard, ShardMeta
+from arborist.files import replacing
+from arborist.hashing import canonical_json
+from arborist.home import Home
+
+ROWS_AT_ONCE = 2_000
+
+
+def write_fts_index(home: Home, shard: str) -> ShardMeta:
+    """Build the shard file from the shard's chunk file and put it in place of the old one.
+
+    Row ids follow from the content (documents by uri, chunks in order), so that ties inside FTS5 are cut the
+    same way after every rebuild. Raises CorpusError where the chunks are not there yet.
+    """
+    chunks = read_shard_chunks(home, shard)
+    if chunks is None:
+        raise tables.unreadable(home.chunks_file(shard))
+    with replacing(home.shard_file(shard)) as partial:
+        _build(partial, home.chunks_file(shard), chunks)
+    with Shard(home.shard_file(shard)) as opened:
+        return opened.meta
+
+
+def _build(path: Path, chunks_path: Path, chunks: ShardChunks) -> None:
+    connection = apsw.Connection(str(path))
+    try:
+        # The file is built aside and synced before it is renamed: a journal would only cost time.
+        connection.execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 4096")
+        with connection:
+            connection.execute(SCHEMA)
+            connection.execute(
+                "INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('hashsize', ?)", (HASH_SIZE_BYTES,)
+            )
+            source_types = _insert_rows(connection, tables.read_rows(chunks_path))
+            connection.execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize')")
+            connection.execute(INDEXES)
+            meta = chunks.labels() | {
+                "index_version": INDEX_VERSION,
+                "source_types": canonical_json(sorted(source_types)).decode(),
+            }
+            connection.executemany("INSERT INTO meta VALUES (?, ?)", sorted(meta.items()))
+    finally:
+        connection.close()
+
+
+def _insert_rows(connection: apsw.Connection, rows: Iterator[dict[str, Any]]) -> set[str]:
+    """Insert documents and chunks as they come, ordered by uri; return the source types met."""
+    source_types: set[str] = set()
+    documents: list[tuple[Any, ...]] = []
+    chunks: list[tuple[Any, ...]] = []
+    entries: list[tuple[Any, ...]] = []
+    document_id, root = 0, ""
+    title = ""
+    for chunk_id, row in enumerate(rows, start=1):
+        if row["document_root"] != root:
+            document_id, root = document_id + 1, row["document_root"]
+            aliases = row["aliases"]
+            title = " ".join([row["title"], *aliases])
+            source_types.add(row["source_type"])
+            documents.append(
+                (
+                    document_id,
+                    row["uri"],
+                    row["title"],
+                    row["source_type"],
+                    row["source_revision"],
+                    canonical_json(aliases).decode(),
+                    root,
+                )
+            )
+        text = row["text"]
+        chunks.append(
+            (chunk_id, document_id, row["chunk_index"], row["start"], row["end"], text, row["leaf_hash"])
+        )
+        entries.append((chunk_id, title, text))
+        if len(chunks) >= ROWS_AT_ONCE:
+            _flush(connection, documents, chunks, entries)
+    _flush(connection, documents, chunks, entries)
+    return source_types
+
+
+def _flush(connection: apsw.Connection, *batches: list[tuple[Any, ...]]) -> None:
+    statements = (
+        "INSERT INTO documents VALUES (?,?,?,?,?,?,?)",
+        "INSERT INTO chunks VALUES (?,?,?,?,?,?,?)",
+        "INSERT INTO chunks_fts (rowid, title, text) VALUES (?,?,?)",
+    )
+    for statement, rows in zip(statements, batches, strict=True):
+        connection.executemany(statement, rows)
+        rows.clear()

@@ -1,0 +1,264 @@
+"""A shard file: documents, chunks and their full-text index in one SQLite file, built aside and renamed over.
+
+Shards are written and read with the SQLite that `apsw` brings, so that the ranking does not depend on the
+machine's. A shard is never changed in place; whoever has it open keeps what it opened.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import apsw
+
+from arborist.corpus.document import Document
+from arborist.errors import CorpusError
+from arborist.hashing import Domain, canonical_json, hash_json
+from arborist.home import Home
+from arborist.merkle import leaf_hash, tree_root
+
+TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")
+INDEX_VERSION = f"fts5/{' '.join(TOKENIZER)}/title,text"
+HASH_SIZE_BYTES = 64 * 1024 * 1024
+
+SCHEMA = f"""
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE documents (
+    id INTEGER PRIMARY KEY,
+    uri TEXT NOT NULL UNIQUE,
+    title TEXT NOT NULL,
+    source_type TEXT NOT NULL,
+    source_revision TEXT NOT NULL,
+    aliases TEXT NOT NULL,
+    document_root TEXT NOT NULL
+);
+CREATE TABLE chunks (
+    id INTEGER PRIMARY KEY,
+    document_id INTEGER NOT NULL REFERENCES documents (id),
+    chunk_index INTEGER NOT NULL,
+    start INTEGER NOT NULL,
+    end INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    leaf_hash TEXT NOT NULL
+);
+CREATE VIEW indexed_chunks AS
+    SELECT chunks.id AS id,
+        title || coalesce((SELECT group_concat(' ' || value, '') FROM json_each(aliases)), '') AS title,
+        chunks.text AS text
+    FROM chunks JOIN documents ON documents.id = document_id;
+CREATE VIRTUAL TABLE chunks_fts USING fts5(
+    title, text, content='indexed_chunks', content_rowid='id', detail=full, tokenize="{" ".join(TOKENIZER)}"
+);
+"""
+INDEXES = """
+CREATE INDEX chunks_by_document ON chunks (document_id, chunk_index);
+CREATE INDEX documents_by_root ON documents (document_root);
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ShardMeta:
+    """What a shard file says of itself."""
+
+    shard: str
+    source: str
+    source_types: tuple[str, ...]
+    chunking_version: str
+    index_version: str
+    shard_root: str
+    documents: int
+    chunks: int
+
+    @property
+    def digest(self) -> str:
+        """Identity of what the file serves: the same content under the same index."""
+        return hash_json(Domain.INDEX, {"shard_root": self.shard_root, "index_version": self.index_version})
+
+
+@dataclass(frozen=True, slots=True)
+class StoredChunk:
+    """A chunk as it stands in a shard, with what is shown of its document."""
+
+    chunk_id: int
+    document_root: str
+    chunk_index: int
+    leaf_hash: str
+    text: str
+    uri: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShardFault:
+    """Something in a shard that is not what its roots say."""
+
+    shard: str
+    place: str
+    problem: str
+
+
+class Shard:
+    """A shard file opened for reading. Raises CorpusError for a file that is missing or not a shard."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        if not path.is_file():
+            raise CorpusError(f"{path}: no such shard (run `arborist build`)")
+        with self._reading():
+            # The file is only ever replaced, never changed, so SQLite need not look for locks or a journal.
+            self.connection = apsw.Connection(
+                f"{path.absolute().as_uri()}?mode=ro&immutable=1",
+                flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI,
+            )
+            self.meta = self._read_meta()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.connection.close()
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except (apsw.Error, KeyError, ValueError, TypeError) as error:
+            raise CorpusError(
+                f"{self.path}: not a whole shard file (delete it and run `arborist build`: it is derived data)"
+            ) from error
+
+    def _read_meta(self) -> ShardMeta:
+        meta: dict[str, str] = dict(self.connection.execute("SELECT key, value FROM meta"))
+        return ShardMeta(
+            shard=meta["shard"],
+            source=meta["source"],
+            source_types=tuple(json.loads(meta["source_types"])),
+            chunking_version=meta["chunking_version"],
+            index_version=meta["index_version"],
+            shard_root=meta["shard_root"],
+            documents=int(meta["documents"]),
+            chunks=int(meta["chunks"]),
+        )
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query; what SQLite says of a damaged file becomes a CorpusError."""
+        with self._reading():
+            return list(self.connection.execute(sql, parameters))
+
+    def chunks(self, chunk_ids: Sequence[int]) -> list[StoredChunk]:
+        """The chunks of these row ids, in their order."""
+        marks = ",".join("?" * len(chunk_ids))
+        found = self.rows(
+            "SELECT chunks.id, document_root, chunk_index, leaf_hash, text, uri, title "
+            f"FROM chunks JOIN documents ON documents.id = document_id WHERE chunks.id IN ({marks})",
+            chunk_ids,
+        )
+        by_id = {row[0]: StoredChunk(*row) for row in found}
+        return [by_id[chunk_id] for chunk_id in chunk_ids]
+
+    def document_roots(self) -> list[bytes]:
+        """The roots of all documents in the order of the shard's tree: by uri, compared as bytes."""
+        return [bytes.fromhex(root) for (root,) in self.rows("SELECT document_root FROM documents ORDER BY uri")]
+
+    def header(self, document_root: str) -> dict[str, Any]:
+        """The value of the document's leaf 0."""
+        uri, title, source_type, source_revision, aliases = self._document(document_root)[1:]
+        return document_header(uri, title, source_type, source_revision, aliases, self.meta.chunking_version)
+
+    def leaves(self, document_root: str) -> list[bytes]:
+        """All leaf hashes of the document: its header's, then its chunks'."""
+        document_id = self._document(document_root)[0]
+        rows = self.rows("SELECT leaf_hash FROM chunks WHERE document_id = ? ORDER BY chunk_index", (document_id,))
+        header = leaf_hash(canonical_json(self.header(document_root)))
+        return [header, *(bytes.fromhex(leaf) for (leaf,) in rows)]
+
+    def chunk_text(self, document_root: str, chunk_index: int) -> str:
+        """The text of one chunk. Raises CorpusError where the shard has no such chunk."""
+        document_id = self._document(document_root)[0]
+        rows = self.rows(
+            "SELECT text FROM chunks WHERE document_id = ? AND chunk_index = ?", (document_id, chunk_index)
+        )
+        if not rows:
+            raise CorpusError(f"{self.path}: document {document_root} has no chunk {chunk_index}")
+        return str(rows[0][0])
+
+    def _document(self, document_root: str) -> tuple[Any, ...]:
+        rows = self.rows(
+            "SELECT id, uri, title, source_type, source_revision, aliases FROM documents WHERE document_root = ?",
+            (document_root,),
+        )
+        if not rows:
+            raise CorpusError(f"{self.path}: no document with root {document_root}")
+        return rows[0]
+
+    def content_faults(self) -> Iterator[ShardFault]:
+        """Recompute every leaf, document root and the shard root from the texts; yield what differs."""
+        roots: list[bytes] = []
+        for document_id, uri, title, source_type, source_revision, aliases, stored in self.rows(
+            "SELECT id, uri, title, source_type, source_revision, aliases, document_root FROM documents "
+            "ORDER BY uri"
+        ):
+            header = document_header(uri, title, source_type, source_revision, aliases, self.meta.chunking_version)
+            leaves = [leaf_hash(canonical_json(header))]
+            for index, text, leaf in self.rows(
+                "SELECT chunk_index, text, leaf_hash FROM chunks WHERE document_id = ? ORDER BY chunk_index",
+                (document_id,),
+            ):
+                leaves.append(leaf_hash(text.encode()))
+                if leaves[-1].hex() != leaf:
+                    yield ShardFault(
+                        self.meta.shard, f"{uri} chunk {index}", "its text does not give its leaf hash"
+                    )
+            roots.append(tree_root(leaves))
+            if roots[-1].hex() != stored:
+                yield ShardFault(self.meta.shard, uri, "its leaves do not give its document root")
+        if tree_root([leaf_hash(root) for root in roots]).hex() != self.meta.shard_root:
+            yield ShardFault(self.meta.shard, "shard root", "the document roots do not give it")
+
+    def index_faults(self) -> Iterator[ShardFault]:
+        """Compare the full-text index with the chunks it must hold."""
+        ((chunks, indexed, missing),) = self.rows(
+            "SELECT (SELECT count(*) FROM chunks), (SELECT count(*) FROM chunks_fts_docsize), "
+            "(SELECT count(*) FROM chunks WHERE id NOT IN (SELECT id FROM chunks_fts_docsize))"
+        )
+        if chunks != self.meta.chunks:
+            yield ShardFault(self.meta.shard, "chunks", f"{chunks} are stored, {self.meta.chunks} were written")
+        if missing or indexed != chunks:
+            problem = f"{missing} of {chunks} chunks are not in it, it has {indexed} entries"
+            yield ShardFault(self.meta.shard, "index", problem)
+        elif not self._index_is_sound():
+            yield ShardFault(self.meta.shard, "index", "its entries are not those of the chunks' texts")
+
+    def _index_is_sound(self) -> bool:
+        """FTS5's own check of an index against the table it was made from; it wants a writable connection."""
+        with apsw.Connection(":memory:") as copy:
+            with copy.backup("main", self.connection, "main") as backup:
+                backup.step()
+            try:
+                copy.execute("INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('integrity-check', 1)")
+            except apsw.Error:
+                return False
+        return True
+
+
+def read_shard_meta(home: Home, shard: str) -> ShardMeta | None:
+    """What the published shard file says of itself; None where there is no whole one."""
+    try:
+        with Shard(home.shard_file(shard)) as opened:
+            return opened.meta
+    except CorpusError:
+        return None
+
+
+def document_header(
+    uri: str, title: str, source_type: str, source_revision: str, aliases: str, chunking_version: str
+) -> dict[str, Any]:
+    """The header of a document as it stands in a shard; `aliases` is the stored JSON array."""
+    return Document(uri, title, "", source_type, source_revision, tuple(json.loads(aliases))).header(
+        chunking_version
+    )

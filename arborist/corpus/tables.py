@@ -1,0 +1,118 @@
+"""The two Parquet forms: source documents of a shard, and its chunks. Rows stream; digests sit in the footer."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arborist.errors import CorpusError
+
+if TYPE_CHECKING:
+    import pyarrow
+
+BATCH_CHARACTERS = 4_000_000
+
+DOCUMENT_COLUMNS = {
+    "uri": "string",
+    "title": "string",
+    "text": "string",
+    "source_type": "string",
+    "source_revision": "string",
+    "aliases": "strings",
+}
+CHUNK_COLUMNS = {
+    "uri": "string",
+    "title": "string",
+    "source_type": "string",
+    "source_revision": "string",
+    "aliases": "strings",
+    "document_root": "string",
+    "chunk_index": "int64",
+    "start": "int64",
+    "end": "int64",
+    "text": "string",
+    "leaf_hash": "string",
+}
+
+
+def _schema(columns: Mapping[str, str]) -> "pyarrow.Schema":
+    import pyarrow
+
+    types = {"string": pyarrow.string(), "int64": pyarrow.int64(), "strings": pyarrow.list_(pyarrow.string())}
+    return pyarrow.schema([pyarrow.field(name, types[kind], nullable=False) for name, kind in columns.items()])
+
+
+class TableWriter:
+    """Writes rows in batches of bounded size; `close` puts the footer's labels in."""
+
+    def __init__(self, path: Path, columns: Mapping[str, str]) -> None:
+        import pyarrow.parquet
+
+        self._schema = _schema(columns)
+        self._writer = pyarrow.parquet.ParquetWriter(path, self._schema, compression="zstd")
+        self._rows: list[Mapping[str, Any]] = []
+        self._characters = 0
+
+    def write(self, row: Mapping[str, Any]) -> None:
+        self._rows.append(row)
+        self._characters += len(row["text"])
+        if self._characters >= BATCH_CHARACTERS:
+            self._flush()
+
+    def close(self, labels: Mapping[str, str]) -> None:
+        self._flush()
+        self._writer.add_key_value_metadata(dict(labels))
+        self._writer.close()
+
+    def abandon(self) -> None:
+        """Let go of the file without finishing it."""
+        self._writer.close()
+
+    def _flush(self) -> None:
+        import pyarrow
+
+        if self._rows:
+            self._writer.write_table(pyarrow.Table.from_pylist(self._rows, schema=self._schema))
+        self._rows, self._characters = [], 0
+
+
+def write_table(
+    path: Path, columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]], labels: Mapping[str, str]
+) -> None:
+    """Write all rows; `labels` is read only after the last row, so that a producer may fill it as it goes."""
+    writer = TableWriter(path, columns)
+    try:
+        for row in rows:
+            writer.write(row)
+    except BaseException:
+        writer.abandon()
+        raise
+    writer.close(labels)
+
+
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows in order, a batch in memory at a time. Raises CorpusError for a file that cannot be read."""
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=2_000):
+                yield from batch.to_pylist()
+    except (OSError, pyarrow.ArrowException) as error:
+        raise unreadable(path) from error
+
+
+def read_labels(path: Path) -> dict[str, str] | None:
+    """The footer's labels; None where the file is absent or not whole."""
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        metadata = pyarrow.parquet.read_metadata(path).metadata or {}
+    except (OSError, pyarrow.ArrowException):
+        return None
+    return {key.decode(): value.decode() for key, value in metadata.items() if key != b"ARROW:schema"}
+
+
+def unreadable(path: Path) -> CorpusError:
+    return CorpusError(f"{path}: missing or not readable (run `arborist build`: it makes derived files anew)")

@@ -1,0 +1,51 @@
+"""Where everything lies under `$ARBORIST_HOME` (`architecture.md`, On disk)."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The folder that holds a corpus and its ledger; nothing in it is made before it is needed."""
+
+    root: Path
+
+    def documents_folder(self, source: str) -> Path:
+        return self.root / "documents" / source
+
+    def documents_file(self, source: str, shard: str) -> Path:
+        return self.documents_folder(source) / f"{shard}.parquet"
+
+    def manifest_file(self, source: str) -> Path:
+        """What the last reading of the source gave: its digests and counts."""
+        return self.documents_folder(source) / "manifest.json"
+
+    def skipped_file(self, source: str) -> Path:
+        """The entries that the last reading left out, one JSON object a line."""
+        return self.documents_folder(source) / "skipped.jsonl"
+
+    def chunks_file(self, shard: str) -> Path:
+        return self.root / "chunks" / f"{shard}.parquet"
+
+    @property
+    def shards_folder(self) -> Path:
+        return self.root / "shards"
+
+    def shard_file(self, shard: str) -> Path:
+        return self.shards_folder / f"{shard}.db"
+
+    @property
+    def ledger_file(self) -> Path:
+        return self.root / "ledger.db"
+
+    @property
+    def evaluations_folder(self) -> Path:
+        return self.root / "evaluations"
+
+    @property
+    def audits_folder(self) -> Path:
+        return self.root / "audits"
+
+    @property
+    def dagster_folder(self) -> Path:
+        return self.root / "dagster"
