@@ -1,1 +1,1 @@
-"""TODO"""
+"""Retrieval measured on golden questions, and compared only with measurements of the same thing."""
