@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _FRONT_MATTER = re.compile(
-    r"---[ \t]*\r?\n(?P<block>(?:[ \t]*(?:#[^\n]*)?\n)*[\w\"'-]+[ \t]*:.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)",
+    r"---[ \t]*\r?\n(?P<block>(?:[ \t]*(?:#[^\n]*)?\r?\n)*[\w\"'-]+[ \t]*:.*?)^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)",
     re.DOTALL | re.MULTILINE,
 )
 _FRONT_MATTER_TITLE = re.compile(r"^title[ \t]*:[ \t]*(?P<title>[^\r\n]*)", re.MULTILINE)
@@ -33,7 +33,7 @@ _RST_INLINE = (
     (re.compile(r":[\w:.+-]+:`~[\w.]*\.(?P<last>\w+)`"), r"\g<last>"),
     (re.compile(r":[\w:.+-]+:`[~!]?(?P<role>[^`]*)`"), r"`\g<role>`"),
     (re.compile(r"`(?P<kept>[^`<]*?)[ \t]*<[^`<>]*>`_{0,2}"), r"\g<kept>"),
-    (re.compile(r"[`*]+_{0,2}(?!\w)|[`*]+"), ""),
+    (re.compile(r"(?<!\\)[`*]+(?:_{1,2}(?!\w))?"), ""),
     (re.compile(r"\|(?P<kept>[^|]+)\|"), r"\g<kept>"),
     (re.compile(r"\\(?P<kept>.)"), r"\g<kept>"),
 )
