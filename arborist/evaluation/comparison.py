@@ -75,8 +75,7 @@ def _differences(pairs: list[tuple[str, str, str]]) -> tuple[Difference, ...]:
     return tuple(Difference(name, old, new) for name, old, new in pairs if old != new)
 
 
-def refuse_unless_comparable(baseline: Identity, current: Identity) -> None:
-    """Raises NotComparableError that names every differing field with both values."""
-    if baseline_state(current, baseline) is not BaselineState.COMPARABLE:
-        differences = benchmark_differences(baseline, current)
+def refuse_different(differences: tuple[Difference, ...]) -> None:
+    """Raises NotComparableError that names every differing field with both values; returns where there is none."""
+    if differences:
         raise NotComparableError("not comparable: " + "; ".join(map(str, differences)))

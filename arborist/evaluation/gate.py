@@ -8,7 +8,6 @@ from arborist.evaluation.comparison import (
     Difference,
     baseline_state,
     benchmark_differences,
-    refuse_unless_comparable,
     treatment_differences,
 )
 from arborist.evaluation.golden import GradedSet
@@ -108,10 +107,6 @@ def comparison(baseline: StoredRun | None, current: StoredRun, tolerances: Toler
 
 
 def comparison_of_runs(store: EvaluationStore, baseline_id: int, current_id: int) -> Comparison:
-    """Two kept runs side by side, under the tolerances of the second.
-
-    Raises NotComparableError that names the differing fields, and InputError for a run that is not there.
-    """
-    baseline, current = store.run(baseline_id), store.run(current_id)
-    refuse_unless_comparable(baseline.summary.identity, current.summary.identity)
-    return comparison(baseline, current, current.tolerances)
+    """Two kept runs side by side, under the tolerances of the second. Raises InputError for a missing one."""
+    current = store.run(current_id)
+    return comparison(store.run(baseline_id), current, current.tolerances)

@@ -32,7 +32,7 @@ HEADER_KEYS = {"identifier", "name", "description"}
 QUESTION_KEYS = {"id", "question", "form", "expectedDocumentIds", "hardClass", "answerGist", "grades"}
 REQUIRED_KEYS = ("id", "question", "form")
 WHOLE_FILE = 0
-MISSING = "?"
+MISSING = "\0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +77,18 @@ def read_golden(path: Path) -> GradedSet:
     return GradedSet(golden, reading.grades)
 
 
+def set_identifier(path: Path) -> str:
+    """The identifier of a set whose file has no header: the file's name in the letters that are allowed."""
+    return re.sub(r"[^a-z0-9_]+", "_", path.stem.lower())
+
+
 def golden_sets(folder: Path) -> GoldenSetRegistry:
     """The sets of all `*.jsonl` files of a folder, by file name. Raises GoldenSetError, RegistryError."""
     return GoldenSetRegistry([[read_golden(path) for path in sorted(folder.glob("*.jsonl"))]])
 
 
 def write_golden(path: Path, graded: GradedSet) -> None:
-    """Write a set as JSON Lines, whole or not at all. Raises InputError where the file cannot be written."""
+    """Write a set with its header, whole or not at all. Raises InputError where the file cannot be written."""
     beside = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -119,8 +124,7 @@ def _tagged(text: str) -> str | dict[str, str]:
 
 
 def _read(path: Path) -> _Reading:
-    stem = re.sub(r"[^a-z0-9_]+", "_", path.stem.lower()) or "golden"
-    reading = _Reading(identifier=stem, name=path.stem)
+    reading = _Reading(identifier=set_identifier(path), name=path.stem)
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
@@ -228,7 +232,8 @@ def _read_header(reading: _Reading, line: _Line) -> None:
 def _read_question(reading: _Reading, line: _Line) -> None:
     line.check_keys(QUESTION_KEYS, REQUIRED_KEYS)
     question_id, question, form = line.text("id"), line.text("question"), line.form()
-    expected = tuple(line.as_text("expectedDocumentIds", item) for item in line.items("expectedDocumentIds"))
+    targets = [line.as_text("expectedDocumentIds", item) for item in line.items("expectedDocumentIds")]
+    expected = tuple(target for target in targets if target != MISSING)
     hard_class, gist = line.optional_text("hardClass"), line.optional_text("answerGist")
     grades = _grades(line, expected)
     if question_id != MISSING:
