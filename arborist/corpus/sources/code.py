@@ -16,6 +16,7 @@ from arborist.hashing import Domain, hash_json
 # Python's own notion of a line: a form feed or a Unicode separator does not end one
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
+_NOT_PYTHON = "not Python that this version of Python can parse"
 _BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)
 
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -64,22 +65,31 @@ class CodeSource(FileSource):
 
 
 def _parsed(data: bytes, path: Path) -> tuple[ast.Module, list[str]] | Fault:
+    text = _decoded(data, path)
+    if isinstance(text, Fault):
+        return text
     try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        text = data.decode(encoding)
         with warnings.catch_warnings():
             # an invalid escape in the user's code is no business of ours
             warnings.simplefilter("ignore")
             return ast.parse(text), _LINE.findall(text)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        return Fault(path, f"line {line}, byte {error.start}", f"not {error.encoding}, its encoding")
     except SyntaxError as error:
-        place = f"line {error.lineno}" if error.lineno else ""
-        return Fault(path, place, "not Python that this version of Python can parse")
+        return Fault(path, f"line {error.lineno}" if error.lineno else "", _NOT_PYTHON)
     except (ValueError, RecursionError, MemoryError):
         # NUL characters, or nesting beyond the parser's stack
-        return Fault(path, "", "not Python that this version of Python can parse")
+        return Fault(path, "", _NOT_PYTHON)
+
+
+def _decoded(data: bytes, path: Path) -> str | Fault:
+    """The text in the encoding that the file declares (Python Language Reference, Encoding declarations)."""
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        return Fault(path, f"line {line}, byte {error.start}", f"not {error.encoding}, which is its encoding")
+    except SyntaxError:
+        return Fault(path, "lines 1 and 2", "neither UTF-8 nor the declaration of a known encoding")
 
 
 def _module_name(name: str) -> str:

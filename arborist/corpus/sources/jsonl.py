@@ -42,7 +42,7 @@ class JsonlSource(FileSource):
 
     def _entry(self, line: bytes, path: Path, place: str) -> Entry:
         try:
-            row = json.loads(line.decode("utf-8"))
+            row = json.loads(line.rstrip(b"\r\n").decode("utf-8"))
         except UnicodeDecodeError as error:
             return Fault(path, f"{place}, byte {error.start} of it", "not UTF-8")
         except json.JSONDecodeError as error:

@@ -24,7 +24,8 @@ def filled(folder: Path, *names: str) -> Path:
 
 
 def names(folder: Path, **globs: tuple[str, ...]) -> list[str]:
-    config = SourceConfig("s", SourceKind.MARKDOWN, folder, **{"include": ("**/*.md",)} | globs)
+    include, exclude = globs.get("include", ("**/*.md",)), globs.get("exclude", ())
+    config = SourceConfig("s", SourceKind.MARKDOWN, folder, include, exclude)
     return [path.relative_to(folder).as_posix() for path in listed_files(config) if isinstance(path, Path)]
 
 
