@@ -9,6 +9,7 @@ from arborist.answering.sentences import Sentence, sentences_of
 
 MARKER = re.compile(r"\[\s*E\d{1,6}(?:\s*[,;]\s*E\d{1,6})*\s*\]")
 _NUMBER = re.compile(r"E(\d+)")
+_WORD = re.compile(r"[^\W_]")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
 
 
@@ -24,14 +25,15 @@ def claims_of(answer: str) -> tuple[Claim, ...]:
     """The claims of an answer in the `[E#]` text form, none for an abstention.
 
     A line ends a claim. A citation after the full stop belongs to the sentence before it, one that opens a line
-    to the sentence after it, and a line of citations alone to the last claim above.
+    to the sentence after it, and a line of citations alone to the last claim above. What has no word in it is no
+    claim.
     """
     if is_abstention(answer):
         return ()
     claims: list[Claim] = []
     for line in answer.splitlines():
         bare, marks = _without_markers(_BULLET.sub("", line))
-        sentences = sentences_of(bare)
+        sentences = tuple(sentence for sentence in sentences_of(bare) if _WORD.search(sentence.text))
         if sentences:
             claims.extend(_claims_of_line(bare, sentences, marks))
         elif marks and claims:

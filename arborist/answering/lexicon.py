@@ -1,6 +1,6 @@
 """English words the verifier and the extractive model treat in a way of their own. Data, no rules.
 
-A change here changes verdicts: raise `RULES_VERSION` in `verifier.py` with it.
+A change here changes verdicts: raise `RULES_VERSION` in `verifier_policy.py` with it.
 """
 
 
@@ -24,6 +24,23 @@ FUNCTION_WORDS = frozenset(
     """)
 )
 
+# Words that carry a sentence without stating anything of their own: the evidence may put it without them.
+LIGHT_WORDS = frozenset(
+    _words("""
+    but although though nonetheless nevertheless instead rather based given gave give context contexts information
+    provided evidence accordingly source sources stated mentioned described considered regarded known
+    named called termed titled referred located situated found including include includes
+    included consist consists such various several certain particular particularly especially specifically
+    specific currently current present actually really basically essentially generally simply explanation
+    conclusion conclude addition reference hand sum summary example instance case fact type types kind kinds form
+    forms way ways thing things person people approximately around roughly now today later then again like able
+    want used use uses using name names title also place
+    """)
+)
+
+# A sentence that opens with one of these may speak of what the title names.
+SUBJECT_PRONOUNS = frozenset(_words("it its he his she her they their this these the"))
+
 NEGATIONS = frozenset(
     _words("""
     not no never without neither nor none nobody nothing nowhere cannot fail fails failed failing lack lacks
@@ -35,6 +52,7 @@ NEGATIONS = frozenset(
 # A statement under one of these is not asserted by the text that holds it.
 HEDGES = frozenset(
     _words("""
+    according said says argued argues suggested suggests reported reports estimated proposes asserts asserted
     if unless whether may might could would should can perhaps possibly probably allegedly reportedly
     supposedly purportedly myth false falsely untrue hoax fictional rumor rumour rumored rumoured alleged
     allege alleges claim claims claimed claiming believe believes believed suspect suspected hypothesis

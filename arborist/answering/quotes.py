@@ -3,11 +3,8 @@
 import re
 from collections.abc import Sequence
 
+from arborist.answering.findings import QUOTE_INVENTED, QUOTE_MISATTRIBUTED, QUOTE_SPLICED
 from arborist.answering.statement import folded
-
-INVENTED = "quote-invented"
-SPLICED = "quote-spliced"
-MISATTRIBUTED = "quote-misattributed"
 
 # A single quote opens only after white space or a bracket and closes only before them, or it is an apostrophe.
 _QUOTATION = re.compile(r'"([^"]{2,2000})"|(?<![^\s(\[])\'([^\'"]{2,2000}(?:\'\w[^\'"]{0,2000}){0,20})\'(?!\w)')
@@ -42,11 +39,11 @@ def quote_finding(pieces: Sequence[str], cited: Sequence[str], others: Sequence[
     if any(_in_order(pieces, line) for line in cited):
         return None
     if any(_in_order(pieces, line) for line in others):
-        return MISATTRIBUTED
+        return QUOTE_MISATTRIBUTED
     everything = [*cited, *others]
     if all(_spliced_from(piece, everything) for piece in pieces):
-        return SPLICED
-    return INVENTED
+        return QUOTE_SPLICED
+    return QUOTE_INVENTED
 
 
 def _in_order(pieces: Sequence[str], line: str) -> bool:

@@ -78,7 +78,7 @@ def statement_of(text: str) -> Statement:
     if negated:
         keys.append(NOT)
         kinds.append(Kind.WORD)
-        starts.append(len(text))
+        starts.append(max(len(text) - 1, 0))
     return Statement(tuple(keys), tuple(kinds), tuple(starts))
 
 
