@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from arborist.answering import findings as found
 from arborist.answering.claims import claims_of
@@ -37,9 +38,16 @@ class Verifier:
         self.policy = policy or VerifierPolicy()
         self.sidecar = sidecar
 
+    def canonical(self) -> dict[str, Any]:
+        """Rules, thresholds and sidecar, as JSON values."""
+        return self.policy.canonical(self._sidecar_identity())
+
     def digest(self) -> str:
-        """`verifier_policy_hash`: of the policy, the version of the rules and the sidecar's identity."""
-        return self.policy.digest(self.sidecar.identity if self.sidecar else None)
+        """`verifier_policy_hash`."""
+        return self.policy.digest(self._sidecar_identity())
+
+    def _sidecar_identity(self) -> dict[str, Any] | None:
+        return self.sidecar.identity if self.sidecar else None
 
     def verify(
         self,

@@ -33,10 +33,11 @@ class VerifierPolicy:
     max_claim_chars: int = 2_000
     max_evidence_chars: int = 100_000
 
-    def canonical(self) -> dict[str, Any]:
-        return {"rules": RULES_VERSION} | {item.name: getattr(self, item.name) for item in fields(self)}
+    def canonical(self, sidecar: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Rules, thresholds, and the identity of the entailment model beside the rules, if any."""
+        thresholds = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {"rules": RULES_VERSION, "thresholds": thresholds, "sidecar": dict(sidecar) if sidecar else None}
 
     def digest(self, sidecar: Mapping[str, Any] | None = None) -> str:
-        """`verifier_policy_hash`; `sidecar` is the identity of the entailment model beside the rules, if any."""
-        bound = {"policy": self.canonical(), "sidecar": dict(sidecar) if sidecar else None}
-        return hash_json(Domain.VERIFIER_POLICY, bound)
+        """`verifier_policy_hash`."""
+        return hash_json(Domain.VERIFIER_POLICY, self.canonical(sidecar))
