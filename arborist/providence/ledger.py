@@ -11,6 +11,7 @@ from typing import Any
 from arborist.answering.run_dag import RUN_STAGES, RunDag
 from arborist.clock import Clock, iso_time
 from arborist.errors import InputError, LedgerError
+from arborist.home import Home
 from arborist.providence.audit_events import GENESIS, AuditEvent, EventType, NewEvent, retrieval_events
 from arborist.providence.record import (
     FALSIFICATION_STATES,
@@ -22,7 +23,6 @@ from arborist.providence.record import (
 )
 from arborist.providence.schema import BOUND_COLUMNS, STATE_COLUMNS, migrate, version_of
 
-FILE_NAME = "ledger.db"
 BUSY_SECONDS = 30.0
 SHORTEST_PREFIX = 8
 _PAGE = 500
@@ -91,7 +91,7 @@ class Ledger:
 
         Raises LedgerError where the file cannot be opened, is not a ledger, or is of a newer version.
         """
-        path = home / FILE_NAME
+        path = Home(home).ledger_file
         with _told_plainly(path):
             home.mkdir(parents=True, exist_ok=True)
             connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
@@ -107,7 +107,7 @@ class Ledger:
     @classmethod
     def open_readonly(cls, home: Path, clock: Clock) -> "Ledger":
         """The ledger of `home` for reading. Raises LedgerError as `open` does, and where there is none."""
-        path = home / FILE_NAME
+        path = Home(home).ledger_file
         if not path.is_file():
             raise LedgerError(f"{path}: there is no ledger yet (it is made by the first `arborist ask`)")
         with _told_plainly(path):
@@ -323,6 +323,11 @@ class Ledger:
             if len(rows) < _PAGE:
                 return
             start = rows[-1][0] + 1
+
+    def event_hashes(self) -> list[str]:
+        """The hashes of all events, in order."""
+        with _told_plainly(self.path):
+            return [row[0] for row in self._connection.execute("SELECT hash FROM audit_events ORDER BY seq")]
 
     def event(self, seq: int) -> AuditEvent:
         """The event of that number. Raises LedgerError where there is none."""

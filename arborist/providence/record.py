@@ -10,7 +10,7 @@ from arborist.errors import InputError
 from arborist.hashing import Domain, canonical_json
 from arborist.merkle import leaf_hash, tree_root
 from arborist.policy import ProvenancePolicy
-from arborist.providence.schema import BOUND_COLUMNS
+from arborist.providence.schema import BLOBS, BOUND_COLUMNS
 from arborist.retrieval.context import Evidence
 
 PROMOTED_URI_PREFIXES = ("arborist://providence/", "aborist://providence/")
@@ -18,8 +18,6 @@ PROMOTED_URI_PREFIXES = ("arborist://providence/", "aborist://providence/")
 
 LIVE = "live"
 FALSIFICATION_STATES = (LIVE, "failed", "stale", "quarantined")
-
-_BLOBS = ("run_dag", "private_payloads")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +180,7 @@ class ProvidenceRecord:
 
     def to_json(self) -> dict[str, Any]:
         """The record without its DAG, under the names that the specs use."""
-        shown = {name: getattr(self, name) for name in self.__slots__ if name not in _BLOBS}
+        shown = {name: getattr(self, name) for name in self.__slots__ if name not in BLOBS}
         keywords = None if self.retrieval_keywords is None else json.loads(self.retrieval_keywords)
         return shown | {"claims": json.loads(self.claims), "retrieval_keywords": keywords}
 
@@ -192,9 +190,9 @@ def row_root(columns: Mapping[str, Any], sources: Sequence[RecordSource]) -> str
 
     A column that is null is left out, so that a column of a later version leaves older rows what they were.
     """
-    bound = {name: columns[name] for name in BOUND_COLUMNS if name not in _BLOBS and columns[name] is not None}
+    bound = {name: columns[name] for name in BOUND_COLUMNS if name not in BLOBS and columns[name] is not None}
     rows = sorted([source.document_root, source.uri, source.role] for source in sources)
-    leaves = [canonical_json(bound | {"sources": rows}), *(columns[name] or b"" for name in _BLOBS)]
+    leaves = [canonical_json(bound | {"sources": rows}), *(columns[name] or b"" for name in BLOBS)]
     return tree_root([leaf_hash(leaf) for leaf in leaves]).hex()
 
 

@@ -45,6 +45,8 @@ BOUND_COLUMNS = (
 STATE_COLUMNS = ("falsification_state", "retired_at")
 """Columns of a record that follow from its later events."""
 
+BLOBS = ("run_dag", "private_payloads")
+
 _NULLABLE = {
     "retrieval_keywords",
     "retrieval_plan_hash",
@@ -111,7 +113,9 @@ CREATE INDEX events_by_type ON audit_events(type);
 def _first_version(database: "Database") -> None:
     events = {"seq": int, "type": str, "payload": str, "time": str, "previous_hash": str, "hash": str}
     database.table("audit_events").create(events, pk="seq", not_null=set(events) - {"seq"}, strict=True)
-    columns = {name: _TYPES.get(name, str) for name in BOUND_COLUMNS + STATE_COLUMNS}
+    # Blobs last: whoever reads the other columns of many rows need not pass over them.
+    ordered = sorted(BOUND_COLUMNS + STATE_COLUMNS, key=BLOBS.__contains__)
+    columns = {name: _TYPES.get(name, str) for name in ordered}
     database.table("providence_records").create(
         columns,
         pk="record_id",

@@ -1,0 +1,116 @@
+"""The Merkle log over the audit events: roots, proofs and signed checkpoints (RFC 9162 section 2.1).
+
+A leaf is the leaf hash of the 32 bytes of an event's own hash, which binds everything else of the event.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from arborist.errors import LedgerError, ProofError
+from arborist.merkle import consistency_proof, inclusion_proof, tree_root
+from arborist.providence.audit_events import EventType, NewEvent, event_leaf
+from arborist.providence.checkpoint import Checkpoint, SigningKey, VerifierKey
+from arborist.providence.ledger import Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLog:
+    """The log as it stood when it was read. `origin` names it; it follows from the first event."""
+
+    origin: str
+    leaves: tuple[bytes, ...]
+
+    @classmethod
+    def of(cls, ledger: Ledger) -> "AuditLog":
+        """The log of all events. Raises LedgerError where there are none, or a hash is not one."""
+        hashes = ledger.event_hashes()
+        if not hashes:
+            raise LedgerError(f"{ledger.path}: the ledger is empty, there is nothing to sign or to prove yet")
+        try:
+            leaves = tuple(event_leaf(digest) for digest in hashes)
+        except ValueError as error:
+            raise LedgerError(
+                f"{ledger.path}: an event's hash is not a hash (see `arborist ledger fsck`)"
+            ) from error
+        return cls(log_origin(hashes[0]), leaves)
+
+    @property
+    def size(self) -> int:
+        return len(self.leaves)
+
+    def root(self, size: int | None = None) -> bytes:
+        """The root over the first `size` events, or over all."""
+        return tree_root(self.leaves[:size])
+
+    def checkpoint(self) -> Checkpoint:
+        return Checkpoint(self.origin, self.size, self.root())
+
+    def inclusion(self, seq: int) -> list[bytes]:
+        """The path from event `seq` to the root over all. Raises IndexError where there is no such event."""
+        return inclusion_proof(self.leaves, seq - 1)
+
+    def consistency(self, size: int) -> list[bytes]:
+        """The proof that the first `size` events are still the first. Raises IndexError where there are fewer."""
+        return consistency_proof(self.leaves, size)
+
+
+@dataclass(frozen=True, slots=True)
+class SignedCheckpoint:
+    """A signed note, the key that verifies it, and the file it was written to."""
+
+    note: str
+    key: VerifierKey
+    path: Path
+
+
+def log_origin(first_hash: str) -> str:
+    """The name of the log whose first event has that hash: no other ledger has the same."""
+    return f"arborist/ledger/{first_hash[:16]}"
+
+
+def public_key_file(home: Path) -> Path:
+    return home / "keys" / "checkpoint.vkey"
+
+
+def sign_checkpoint(home: Path, ledger: Ledger, key: SigningKey) -> SignedCheckpoint:
+    """Sign the log as it stands, append `checkpoint_signed`, and write the note and the public key under `home`.
+
+    Raises ProofError where the log contradicts a checkpoint that was signed before: a log must never sign that
+    (tlog-checkpoint, Signatures).
+    """
+    log = AuditLog.of(ledger)
+    for event in ledger.events(types=[EventType.CHECKPOINT_SIGNED]):
+        earlier = event.value
+        if log.root(earlier["size"]).hex() != earlier["root"]:
+            raise ProofError(
+                f"{ledger.path}: the log contradicts the checkpoint signed of its first {earlier['size']} events, "
+                "so none is signed now (see `arborist ledger fsck`)"
+            )
+    checkpoint = log.checkpoint()
+    note = key.sign(checkpoint)
+    verifier = key.verifier(checkpoint.origin)
+    ledger.append_event(NewEvent(EventType.CHECKPOINT_SIGNED, checkpoint_payload(checkpoint, verifier, note)))
+    path = home / "checkpoints" / f"{checkpoint.size:012d}.txt"
+    _write(path, note)
+    _write(public_key_file(home), verifier.text() + "\n")
+    return SignedCheckpoint(note, verifier, path)
+
+
+def checkpoint_payload(checkpoint: Checkpoint, key: VerifierKey, note: str) -> dict[str, str | int]:
+    """The payload of `checkpoint_signed`; the note in it makes the file beside the ledger replaceable."""
+    return {
+        "origin": checkpoint.origin,
+        "size": checkpoint.size,
+        "root": checkpoint.root.hex(),
+        "public_key": key.text(),
+        "note": note,
+    }
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.write_text(text, encoding="utf-8")
+    draft.replace(path)
