@@ -25,9 +25,10 @@ _TABLE_ROW = re.compile(r"^[ \t]*(?:\{\||\|).*$", re.MULTILINE)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _REFERENCE = re.compile(r"<ref\b[^<>]*/>|<ref\b[^<>]*>.*?</ref\s*>", re.DOTALL | re.IGNORECASE)
 _UNPARSED_TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*(?:\s[^<>\n]*|/)?>")
+_ENTITY = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[a-zA-Z][a-zA-Z0-9]*);")
 _SWITCH = re.compile(r"__[A-Z]+__")
 _STYLE_MARKS = re.compile(r"'{2,}")
-_RESIDUE = re.compile(r"\{\{|\}\}|\[\[|\]\]|\{\||\|\}|<!--|-->|</?ref\b|'{3,}", re.IGNORECASE)
+_RESIDUE = re.compile(r"\{\{|\}\}|\[\[|\]\]|\{\||\|\}|<!--|-->|</?ref|'{3,}", re.IGNORECASE)
 _EMPTY_BRACKETS = re.compile(r" ?\([\s,;:]*\)")
 _INDENT_MARKS = re.compile(r"^[ \t]*[*#:;]+[ \t]*", re.MULTILINE)
 _BLANKS = re.compile(r"[ \t\xa0]+")
@@ -67,7 +68,7 @@ def _node_text(node: Any, no_link_namespaces: Collection[str]) -> str:
         case "Heading":
             return f"\n\n{_text(node.title, no_link_namespaces).strip()}\n\n"
         case "HTMLEntity":
-            return html.unescape(str(node))
+            return str(node)
         case "Tag":
             return _tag_text(node, no_link_namespaces)
         case _:
@@ -95,13 +96,15 @@ def _tag_text(tag: Any, no_link_namespaces: Collection[str]) -> str:
     inner = _text(tag.contents, no_link_namespaces) if tag.contents else ""
     if tag.wiki_markup or name not in _LINE_TAGS:
         return inner
-    return f"\n{inner}\n"
+    return f"\n{inner}\n" if inner else "\n"
 
 
 def _without_unparsed(text: str) -> str:
     """The text without markup that the parser took for text because it is never closed or wrongly nested."""
     for pattern in (_UNPARSED_TABLE, _TABLE_ROW, _REFERENCE, _UNPARSED_TAG, _SWITCH, _STYLE_MARKS):
         text = pattern.sub("", text)
+    # only now, or a bracket that the author wrote as an entity would pass for markup
+    text = _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
     # taking one mark out can bring the halves of another together
     while _RESIDUE.search(text):
         text = _RESIDUE.sub("", text)

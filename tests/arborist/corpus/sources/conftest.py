@@ -16,13 +16,13 @@ def opened(kind: SourceKind, path: Path | None, **options: Any) -> Source:
     return open_source(SourceConfig(kind=kind, path=path, **options))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def source() -> Callable[..., Source]:
     """`source(kind, path, **options)` opens a source named `s`."""
     return opened
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def read() -> Callable[..., list[Document]]:
     """`read(kind, path, **options)`: the documents of a source of which nothing may be left out."""
 
@@ -35,7 +35,7 @@ def read() -> Callable[..., list[Document]]:
     return documents
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def read_with_skips() -> Callable[..., tuple[list[Document], list[Skip]]]:
     """`read_with_skips(kind, path, **options)`: documents and skips under `on_error = "skip"`."""
 
