@@ -64,8 +64,8 @@ def _insert_rows(connection: apsw.Connection, rows: Iterator[dict[str, Any]]) ->
     for chunk_id, row in enumerate(rows, start=1):
         if row["document_root"] != root:
             document_id, root = document_id + 1, row["document_root"]
-            aliases = row["aliases"]
-            title = " ".join([row["title"], *aliases])
+            aliases = canonical_json(row["aliases"]).decode()
+            title = f"{row['title']} {aliases}"
             source_types.add(row["source_type"])
             documents.append(
                 (
@@ -74,7 +74,7 @@ def _insert_rows(connection: apsw.Connection, rows: Iterator[dict[str, Any]]) ->
                     row["title"],
                     row["source_type"],
                     row["source_revision"],
-                    canonical_json(aliases).decode(),
+                    aliases,
                     root,
                 )
             )

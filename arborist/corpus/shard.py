@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 import apsw
@@ -44,9 +45,7 @@ CREATE TABLE chunks (
     leaf_hash TEXT NOT NULL
 );
 CREATE VIEW indexed_chunks AS
-    SELECT chunks.id AS id,
-        title || coalesce((SELECT group_concat(' ' || value, '') FROM json_each(aliases)), '') AS title,
-        chunks.text AS text
+    SELECT chunks.id AS id, title || ' ' || aliases AS title, chunks.text AS text
     FROM chunks JOIN documents ON documents.id = document_id;
 CREATE VIRTUAL TABLE chunks_fts USING fts5(
     title, text, content='indexed_chunks', content_rowid='id', detail=full, tokenize="{" ".join(TOKENIZER)}"
@@ -79,7 +78,10 @@ class ShardMeta:
 
 @dataclass(frozen=True, slots=True)
 class StoredChunk:
-    """A chunk as it stands in a shard, with what is shown of its document."""
+    """A chunk as it stands in a shard, with what is shown of its document.
+
+    `indexed_title` is the title with the document's aliases, as the index has it.
+    """
 
     chunk_id: int
     document_root: str
@@ -88,6 +90,7 @@ class StoredChunk:
     text: str
     uri: str
     title: str
+    indexed_title: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +157,7 @@ class Shard:
         """The chunks of these row ids, in their order."""
         marks = ",".join("?" * len(chunk_ids))
         found = self.rows(
-            "SELECT chunks.id, document_root, chunk_index, leaf_hash, text, uri, title "
+            "SELECT chunks.id, document_root, chunk_index, leaf_hash, text, uri, title, title || ' ' || aliases "
             f"FROM chunks JOIN documents ON documents.id = document_id WHERE chunks.id IN ({marks})",
             chunk_ids,
         )
@@ -236,13 +239,16 @@ class Shard:
 
     def _index_is_sound(self) -> bool:
         """FTS5's own check of an index against the table it was made from; it wants a writable connection."""
-        with apsw.Connection(":memory:") as copy:
-            with copy.backup("main", self.connection, "main") as backup:
-                backup.step()
+        with TemporaryDirectory() as folder:
+            copy = apsw.Connection(str(Path(folder) / "copy.db"))
             try:
+                with copy.backup("main", self.connection, "main") as backup:
+                    backup.step()
                 copy.execute("INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('integrity-check', 1)")
             except apsw.Error:
                 return False
+            finally:
+                copy.close()
         return True
 
 

@@ -267,6 +267,14 @@ class Ledger:
                 return
             left, before = left - page, found[-1].record_id
 
+    def counts(self) -> dict[str, int]:
+        """How many unretired records there are of each verdict."""
+        with _told_plainly(self.path):
+            rows = self._connection.execute(
+                "SELECT audit_mode, count(*) FROM providence_records WHERE retired_at IS NULL GROUP BY audit_mode"
+            )
+            return dict(rows.fetchall())
+
     def sources(self, record_id: int) -> tuple[RecordSource, ...]:
         """The documents that the record's context was made of."""
         with _told_plainly(self.path):

@@ -76,7 +76,7 @@ def bm25(
 
     A term's frequency is weighted by column and its share by the term's own weight; terms are summed in order.
     """
-    title, text = Counter(stems(chunk.title)), Counter(stems(chunk.text))
+    title, text = Counter(stems(chunk.indexed_title)), Counter(stems(chunk.text))
     length = title.total() + text.total()
     average = statistics.tokens / statistics.chunks
     k1, b = policy.bm25_k1, policy.bm25_b

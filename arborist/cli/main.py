@@ -1,0 +1,68 @@
+"""The command group: each command is imported when it is called, so that `ask` loads nothing it does not use."""
+
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+
+import click
+
+from arborist import __version__
+from arborist.errors import ArboristError
+
+PLUGIN_GROUP = "arborist.commands"
+
+COMMANDS: Mapping[str, str] = {
+    "ask": "arborist.cli.ask:ask",
+    "corpus": "arborist.cli.corpus:corpus",
+    "inspect": "arborist.cli.providence:inspect",
+    "ledger": "arborist.cli.ledger:ledger",
+    "prove": "arborist.cli.ledger:prove",
+    "providence": "arborist.cli.providence:providence",
+    "search": "arborist.cli.corpus:search",
+    "verify-bundle": "arborist.cli.ledger:verify_bundle",
+}
+
+
+class _Commands(click.Group):
+    """Commands of the engine by name, and those that the layers above it register as entry points."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*COMMANDS, *(point.name for point in entry_points(group=PLUGIN_GROUP))})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in COMMANDS:
+            module, attribute = COMMANDS[cmd_name].split(":")
+            found: click.Command = getattr(import_module(module), attribute)
+            return found
+        for point in entry_points(group=PLUGIN_GROUP, name=cmd_name):
+            plugin: click.Command = point.load()
+            return plugin
+        return None
+
+
+@click.group(cls=_Commands)
+@click.version_option(__version__, prog_name="arborist")
+def cli() -> None:
+    """Answers from your own documents, each with its evidence, its verdict, and a proof of how it came about."""
+
+
+def main() -> None:
+    """Run the command line; an error of ours is its text on stderr and its exit code."""
+    try:
+        cli.main(standalone_mode=False)
+    except ArboristError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(error.exit_code)
+    except click.exceptions.Exit as exit_:
+        sys.exit(exit_.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; Python would complain again while it flushes.
+        sys.stderr.close()
+        sys.exit(0)

@@ -1,0 +1,105 @@
+"""Checks of the corpus: what the index serves is what its roots say, whole, and current."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import dagster as dg
+
+from arborist.corpus.shard import Shard, ShardFault
+from arborist.corpus.store import Corpus
+from arborist.errors import CorpusError
+from assets.tables import markdown_table
+from resources.workspace import WorkspaceResource
+
+RANGE_START, RANGE_END = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
+
+
+def _shards_in_question(context: dg.AssetCheckExecutionContext, corpus: Corpus) -> list[str]:
+    """The shards of the run that the check is part of; on its own, every published shard."""
+    names, tags = list(corpus.config.shard_names), context.run.tags
+    first = tags.get(RANGE_START) or tags.get("dagster/partition")
+    last = tags.get(RANGE_END) or first
+    if first in names and last in names:
+        return names[names.index(first) : names.index(last) + 1]
+    return corpus.published_shards()
+
+
+def _fault_result(checked: Sequence[str], faults: Sequence[ShardFault]) -> dg.AssetCheckResult:
+    bad = sorted({fault.shard for fault in faults})
+    remedy = f"Delete {', '.join(f'shards/{name}.db' for name in bad[:20])} and run `arborist build`."
+    return dg.AssetCheckResult(
+        passed=not faults,
+        severity=dg.AssetCheckSeverity.ERROR,
+        description=remedy if faults else f"{len(checked)} shards are sound",
+        metadata={
+            "shards": len(checked),
+            "bad_shards": len(bad),
+            "faults": markdown_table(
+                ("shard", "place", "problem"), [(fault.shard, fault.place, fault.problem) for fault in faults]
+            ),
+        },
+    )
+
+
+def _faults(
+    corpus: Corpus, shards: Sequence[str], faults_of: Callable[[Shard], Iterator[ShardFault]]
+) -> list[ShardFault]:
+    found = []
+    for shard in shards:
+        try:
+            with Shard(corpus.home.shard_file(shard)) as opened:
+                found += list(faults_of(opened))
+        except CorpusError as error:
+            found.append(ShardFault(shard, "file", str(error)))
+    return found
+
+
+@dg.asset_check(asset="fts_index", blocking=True)
+def shard_roots_recompute(
+    context: dg.AssetCheckExecutionContext, workspace: WorkspaceResource
+) -> dg.AssetCheckResult:
+    """Every leaf hash, document root and shard root follows from the stored texts."""
+    corpus = workspace.corpus
+    shards = _shards_in_question(context, corpus)
+    return _fault_result(shards, _faults(corpus, shards, Shard.content_faults))
+
+
+@dg.asset_check(asset="fts_index", blocking=True)
+def index_holds_every_chunk(
+    context: dg.AssetCheckExecutionContext, workspace: WorkspaceResource
+) -> dg.AssetCheckResult:
+    """The full-text index has an entry for every chunk, made from the chunk's own text."""
+    corpus = workspace.corpus
+    shards = _shards_in_question(context, corpus)
+    return _fault_result(shards, _faults(corpus, shards, Shard.index_faults))
+
+
+@dg.asset_check(asset="fts_index")
+def shards_current(workspace: WorkspaceResource) -> dg.AssetCheckResult:
+    """Every shard is built from today's documents under today's chunking; Dagster itself shows that of one
+    partition at a time only.
+    """
+    status = workspace.corpus.status()
+    behind = [item for item in status if item.behind]
+    return dg.AssetCheckResult(
+        passed=not behind,
+        severity=dg.AssetCheckSeverity.WARN,
+        description=(
+            f"{len(behind)} of {len(status)} shards are behind: run `arborist build`, or backfill them."
+            if behind
+            else f"all {len(status)} shards are current"
+        ),
+        metadata={
+            "shards": len(status),
+            "behind": len(behind),
+            "shards_behind": markdown_table(
+                ("shard", "why", "answers from"),
+                [
+                    (item.shard, item.behind, item.published.chunking_version if item.published else "nothing yet")
+                    for item in behind
+                ],
+            ),
+        },
+    )
+
+
+CORPUS_CHECKS = [shard_roots_recompute, index_holds_every_chunk, shards_current]
