@@ -121,16 +121,34 @@ class Asker:
             )
         return self._record(run, retiring=old)
 
-    def _retrieve(self, query: Query, conversation: Sequence[Message]) -> "_Run":
+    def _retrieve(self, query: Query, conversation: Sequence[Message]) -> "PreparedRun":
         with self.corpus.opened() as opened:
             shards = filtered(opened, query.filters)
             plan = plan_for(query, shards, self.policy.retrieval, self.policy.ranking)
-            sources = tuple(retrieved(plan, query.question, shards, self.policy.ranking))
-            version = chunking_version(shards)
-        evidence = evidence_within(sources, plan.max_context_chars, self.policy.answering)
-        return _Run.of(self, query, tuple(conversation), plan, sources, evidence, version)
+            return self.prepared(plan, query.question, conversation, shards)
 
-    def _hit(self, run: "_Run") -> Reply | None:
+    def prepared(
+        self, plan: RetrievalPlan, question: str, conversation: Sequence[Message], shards: Sequence[Shard]
+    ) -> "PreparedRun":
+        """Execute the plan over its shards, opened in its order, as far as the prompt; nothing is recorded."""
+        sources = tuple(retrieved(plan, question, shards, self.policy.ranking))
+        evidence = evidence_within(sources, plan.max_context_chars, self.policy.answering)
+        version = chunking_version(shards)
+        return PreparedRun.of(self, question, tuple(conversation), plan, sources, evidence, version)
+
+    def answered(self, run: "PreparedRun") -> Answered:
+        """Have the model answer and the verifier judge; nothing is recorded."""
+        answer = self.model.answer(run.question, run.evidence, run.messages)
+        verdict = self._verdict(answer, run.evidence)
+        return Answered(
+            answer=answer,
+            model=self.model.identity,
+            claims=verdict.claims,
+            verifier_policy=self.verifier.canonical(),
+            audit_mode=verdict.audit_mode,
+        )
+
+    def _hit(self, run: "PreparedRun") -> Reply | None:
         record = self.ledger.record(run.cache_key)
         if record is None:
             return None
@@ -139,16 +157,8 @@ class Asker:
         refusal = "" if record.falsification_state == LIVE else f"this record is {record.falsification_state}"
         return run.reply(record, dag, stored_claims(record), refusal=refusal, cache_hit=True)
 
-    def _record(self, run: "_Run", retiring: ProvidenceRecord | None = None) -> Reply:
-        answer = self.model.answer(run.question, run.evidence, run.messages)
-        verdict = self._verdict(answer, run.evidence)
-        answered = Answered(
-            answer=answer,
-            model=self.model.identity,
-            claims=verdict.claims,
-            verifier_policy=self.verifier.canonical(),
-            audit_mode=verdict.audit_mode,
-        )
+    def _record(self, run: "PreparedRun", retiring: ProvidenceRecord | None = None) -> Reply:
+        answered = self.answered(run)
         dag = run_dag(run.nodes, answered)
         new = NewRecord.of_run(
             dag, run.cache_key, run.evidence, run.plan.retrieval_keywords, self.policy.provenance
@@ -163,7 +173,7 @@ class Asker:
             if hit is None:
                 raise
             return hit
-        return run.reply(record, dag, verdict.claims, refusal="", cache_hit=False)
+        return run.reply(record, dag, answered.claims, refusal="", cache_hit=False)
 
     def _verdict(self, answer: ModelAnswer, evidence: Sequence[Evidence]) -> Verdict:
         if answer.abstained:
@@ -172,7 +182,7 @@ class Asker:
 
 
 @dataclass(frozen=True)
-class _Run:
+class PreparedRun:
     """A run up to its prompt: all that decides whether the cache can answer it."""
 
     question: str
@@ -188,23 +198,23 @@ class _Run:
     def of(
         cls,
         asker: Asker,
-        query: Query,
+        question: str,
         conversation: tuple[Message, ...],
         plan: RetrievalPlan,
         sources: tuple[RetrievedSource, ...],
         evidence: tuple[Evidence, ...],
         version: str,
-    ) -> "_Run":
+    ) -> "PreparedRun":
         policy = asker.policy
         shown = plan.retrieval_keywords if policy.answering.show_keywords_to_model else ()
-        messages = messages_for(query.question, evidence, conversation=conversation, keywords=shown)
+        messages = messages_for(question, evidence, conversation=conversation, keywords=shown)
         hashed = messages
         if shown and not policy.provenance.keywords_affect_prompt_hash_if_prompted:
-            hashed = messages_for(query.question, evidence, conversation=conversation)
+            hashed = messages_for(question, evidence, conversation=conversation)
         bound = plan if policy.provenance.bind_keywords_in_run_dag else replace(plan, retrieval_keywords=())
         nodes = retrieval_nodes(
             Retrieval(
-                question=query.question,
+                question=question,
                 conversation=tuple(turn.canonical() for turn in conversation),
                 frame=Frame.choose(bound.retrieval_keywords),
                 plan=bound,
@@ -216,7 +226,7 @@ class _Run:
             )
         )
         return cls(
-            question=query.question,
+            question=question,
             plan=plan,
             sources=sources,
             evidence=evidence,

@@ -19,6 +19,7 @@ COMMANDS: Mapping[str, str] = {
     "ledger": "arborist.cli.ledger:ledger",
     "prove": "arborist.cli.ledger:prove",
     "providence": "arborist.cli.providence:providence",
+    "replay": "arborist.cli.replay:replay",
     "search": "arborist.cli.corpus:search",
     "verify-bundle": "arborist.cli.ledger:verify_bundle",
 }
@@ -50,12 +51,11 @@ def cli() -> None:
 def main() -> None:
     """Run the command line; an error of ours is its text on stderr and its exit code."""
     try:
-        cli.main(standalone_mode=False)
+        # Outside its standalone mode click returns the code that a command exits with.
+        sys.exit(cli.main(standalone_mode=False) or 0)
     except ArboristError as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(error.exit_code)
-    except click.exceptions.Exit as exit_:
-        sys.exit(exit_.exit_code)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)

@@ -1,0 +1,63 @@
+# Every target does its own set-up: python3, make and a package registry are all it needs.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+export ARBORIST_HOME ?= $(CURDIR)/var
+PORT ?= 3000
+KG_SECONDS ?= 3600
+
+.PHONY: setup demo test test-slow dev query ingest-self ingest-self-providence lint format bench lock clean
+
+setup: $(READY)
+
+$(READY): requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $(READY)
+
+demo: setup ## build the embedded corpus, ask five questions, show and check one record's history
+	$(BIN)/python -m examples.demo
+
+test: setup ## everything but the slow tests
+	$(BIN)/python -m pytest -n auto -m "not slow"
+
+test-slow: setup ## the slow tests
+	$(BIN)/python -m pytest -n auto -m slow
+
+dev: setup ## the Dagster UI on 127.0.0.1
+	$(BIN)/python -m arborist_dagster.serve --port $(PORT)
+
+# Question and keywords reach the shell through the environment: they are data, whatever stands in them.
+query: export ARBORIST_Q := $(value Q)
+query: export ARBORIST_K := $(value K)
+query: setup ## make query Q="..." K="..." BURN=1
+	@$(BIN)/arborist ask $(if $(BURN),--burn) $${ARBORIST_K:+-k "$$ARBORIST_K"} -- "$$ARBORIST_Q"
+
+ingest-self: setup ## the project's own docs and code into the corpus
+	$(BIN)/arborist build
+
+ingest-self-providence: setup ## promote answers that have cooled for KG_SECONDS
+	$(BIN)/arborist providence promote --kindergarten-seconds $(KG_SECONDS)
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup ## every benchmark, as tables
+	$(BIN)/python -m bench
+
+lock: setup ## resolve requirements.lock anew, for Python 3.11 to 3.13
+	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
+		--no-strip-extras --no-emit-index-url --no-header --upgrade --output-file requirements.lock
+
+clean:
+	rm -rf $(VENV) .pytest_cache .hypothesis .mypy_cache .ruff_cache
