@@ -107,7 +107,7 @@ def retrieval_events(dag: RunDag, keywords: tuple[str, ...] | None) -> tuple[New
     """`retrieval_plan_built` and `retrieval_result_selected` of a run (Appendix A.4.3 of the audit-gap seed).
 
     `dag` has its payloads; `keywords` are those that may be written down, None where a policy keeps them out, and
-    then the plan is left out too, since it holds them. A run without a known plan has only the second event.
+    then the plan is written down without them. A run without a known plan has only the second event.
     """
     result = dag.node("retrieval_result")
     selected = NewEvent(
@@ -127,6 +127,7 @@ def retrieval_events(dag: RunDag, keywords: tuple[str, ...] | None) -> tuple[New
         for name in ("question_hash", "retrieval_mode", "top_k", "over_fetch", "max_context_chars")
     }
     payload["retrieval_plan_hash"] = dag.commitment("retrieval_plan_hash")
+    payload["retrieval_plan"] = {name: plan[name] for name in plan if name != "retrieval_keywords"}
     if keywords is not None:
         payload |= {"retrieval_keywords": list(keywords), "retrieval_plan": plan}
     return (NewEvent(EventType.RETRIEVAL_PLAN_BUILT, payload), selected)

@@ -97,6 +97,15 @@ def sign_checkpoint(home: Path, ledger: Ledger, key: SigningKey) -> SignedCheckp
     return SignedCheckpoint(note, verifier, path)
 
 
+def last_checkpoint(ledger: Ledger) -> tuple[str, VerifierKey, int] | None:
+    """Note, public key and size of the last checkpoint that was signed; None where none was."""
+    events = list(ledger.events(types=[EventType.CHECKPOINT_SIGNED]))
+    if not events:
+        return None
+    value = events[-1].value
+    return value["note"], VerifierKey.from_text(value["public_key"]), value["size"]
+
+
 def checkpoint_payload(checkpoint: Checkpoint, key: VerifierKey, note: str) -> dict[str, str | int]:
     """The payload of `checkpoint_signed`; the note in it makes the file beside the ledger replaceable."""
     return {

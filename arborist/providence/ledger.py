@@ -275,6 +275,10 @@ class Ledger:
             )
             return dict(rows.fetchall())
 
+    def history(self, cache_key: str) -> list[ProvidenceRecord]:
+        """Every record that had that key, the first first, retired ones too."""
+        return list(self._records("cache_key = ? ORDER BY record_id", [cache_key]))
+
     def sources(self, record_id: int) -> tuple[RecordSource, ...]:
         """The documents that the record's context was made of."""
         with _told_plainly(self.path):

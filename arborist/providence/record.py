@@ -7,7 +7,7 @@ from typing import Any
 
 from arborist.answering.run_dag import RunDag, cache_key
 from arborist.errors import InputError
-from arborist.hashing import Domain, canonical_json
+from arborist.hashing import Domain, canonical_json, hash_json
 from arborist.merkle import leaf_hash, tree_root
 from arborist.policy import ProvenancePolicy
 from arborist.providence.schema import BLOBS, BOUND_COLUMNS
@@ -113,12 +113,7 @@ class NewRecord:
         """
         names = (*_NAMED_IN_EVENT, "context_root", "question_hash", "retrieval_plan_hash", "ranking_policy_hash")
         named: dict[str, Any] = {name: columns[name] for name in names if columns[name] is not None}
-        domain = cache_key_domain(
-            self.cache_key,
-            self.dag.cache_key_parts(),
-            retrieval_plan_hash=self.dag.commitment("retrieval_plan_hash"),
-            retrieval_keywords=self.retrieval_keywords,
-        )
+        domain = cache_key_domain(self.cache_key, self.dag, self.retrieval_keywords)
         if domain is None:
             raise InputError(f"{self.cache_key} is not the cache key of this run")
         named |= {name: self.dag.commitment(name) for name in ("answer_hash", "claims_hash")}
@@ -201,21 +196,28 @@ def snapshot_root(shard_ids: Sequence[Sequence[str]]) -> str:
     return tree_root([leaf_hash(canonical_json(list(item))) for item in shard_ids]).hex()
 
 
-def cache_key_domain(
-    key: str,
-    parts: Mapping[str, str | None],
-    *,
-    retrieval_plan_hash: str | None,
-    retrieval_keywords: Sequence[str] | None,
-) -> str | None:
-    """Which kind of cache key `key` is of a run with these parts; None where it is none of them."""
+def cache_key_domain(key: str, dag: RunDag, keywords: Sequence[str] | None) -> str | None:
+    """Which kind of cache key `key` is of that run with these keywords; None where it is none of them."""
+    parts = dag.cache_key_parts()
     if key == cache_key(parts):
         return Domain.CACHE_KEY.value
-    if retrieval_plan_hash is not None and key == cache_key(parts, retrieval_plan_hash=retrieval_plan_hash):
+    plans = (dag.commitment("retrieval_plan_hash"), keyed_plan_hash(dag, keywords))
+    if any(plan is not None and key == cache_key(parts, retrieval_plan_hash=plan) for plan in plans):
         return Domain.CACHE_KEY_STRICT.value
-    if retrieval_keywords is not None and key == cache_key(parts, retrieval_keywords=retrieval_keywords):
+    if keywords is not None and key == cache_key(parts, retrieval_keywords=keywords):
         return Domain.CACHE_KEY_KEYWORDS.value
     return None
+
+
+def keyed_plan_hash(dag: RunDag, keywords: Sequence[str] | None) -> str | None:
+    """The hash of the plan with these keywords, which a policy may keep out of the plan that the DAG binds.
+
+    It is what a strict cache key is made of. None where the plan or the keywords are not known.
+    """
+    plan = dag.payloads().get("retrieval_plan")
+    if plan is None or keywords is None:
+        return None
+    return hash_json(Domain.RETRIEVAL_PLAN, plan | {"retrieval_keywords": list(keywords)})
 
 
 def promoted_cache_key(uri: str) -> str | None:

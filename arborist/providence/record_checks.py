@@ -122,15 +122,10 @@ def _cache_key_faults(
     record: ProvidenceRecord, dag: RunDag, bound: Mapping[str, Any], keywords: Sequence[str] | None
 ) -> _Found:
     claimed = bound["cache_key_domain"]
-    if claimed == Domain.CACHE_KEY_KEYWORDS and keywords is None:
+    # A key that binds keywords which are not kept cannot be made again; its event still binds it.
+    if claimed != Domain.CACHE_KEY and keywords is None:
         return
-    domain = cache_key_domain(
-        record.cache_key,
-        dag.cache_key_parts(),
-        retrieval_plan_hash=dag.commitment("retrieval_plan_hash"),
-        retrieval_keywords=keywords,
-    )
-    if domain != claimed:
+    if cache_key_domain(record.cache_key, dag, keywords) != claimed:
         yield "row", "cache_key is not made of the parts that the run DAG commits"
 
 
