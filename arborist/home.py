@@ -38,6 +38,9 @@ class Home:
     def ledger_file(self) -> Path:
         return self.root / "ledger.db"
 
+    def sweep_file(self, name: str) -> Path:
+        return self.root / "sweeps" / f"{name}.parquet"
+
     @property
     def evaluations_folder(self) -> Path:
         return self.root / "evaluations"

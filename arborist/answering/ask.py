@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from arborist.answering.model import AnswerModel, Claim, Message, ModelAnswer, Verdict
+from arborist.answering.models import open_model
 from arborist.answering.prompt import messages_for
 from arborist.answering.run_dag import (
     Answered,
@@ -28,6 +29,7 @@ from arborist.providence.record import LIVE, NewRecord, ProvidenceRecord
 from arborist.retrieval.context import Evidence, evidence_within
 from arborist.retrieval.plan import Frame, RetrievalPlan, RetrievedSource
 from arborist.retrieval.retrieve import Query, filtered, plan_for, retrieved
+from arborist.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +254,17 @@ def _cache_key(asker: Asker, nodes: Sequence[Node], plan: RetrievalPlan) -> str:
         parts,
         retrieval_keywords=plan.retrieval_keywords if switches.keywords_affect_cache_key else None,
         retrieval_plan_hash=plan.digest() if switches.retrieval_plan_affects_cache_key else None,
+    )
+
+
+def open_asker(workspace: Workspace, ledger: Ledger, model: str | None = None) -> Asker:
+    """The asker that a workspace is configured for; `model` puts another model in its place (`open_model`)."""
+    return Asker(
+        corpus=workspace.corpus,
+        ledger=ledger,
+        model=open_model(workspace.config.model, model),
+        verifier=Verifier(),
+        policy=workspace.config.policy,
     )
 
 

@@ -5,9 +5,7 @@ from typing import Any
 
 import click
 
-from arborist.answering.ask import Asker, Reply
-from arborist.answering.models import open_model
-from arborist.answering.verifier import Verifier
+from arborist.answering.ask import Reply, open_asker
 from arborist.cli.options import json_option, takes_workspace
 from arborist.providence.ledger import Ledger
 from arborist.retrieval.plan import Filters
@@ -45,13 +43,7 @@ def ask(
     """Answer QUESTION from the corpus, with evidence, and record how the answer came about."""
     query = Query(question, keywords, top_k, over_fetch, max_context_chars, Filters(sources, source_types))
     with Ledger.open(workspace.home.root, workspace.clock) as ledger:
-        asker = Asker(
-            corpus=workspace.corpus,
-            ledger=ledger,
-            model=open_model(workspace.config.model, model),
-            verifier=Verifier(),
-            policy=workspace.config.policy,
-        )
+        asker = open_asker(workspace, ledger, model)
         reply = asker.ask_anew(query) if burn else asker.ask(query)
     click.echo(json.dumps(reply.to_json(), ensure_ascii=False, indent=2) if as_json else reply_text(reply))
 

@@ -21,6 +21,7 @@ COMMANDS: Mapping[str, str] = {
     "providence": "arborist.cli.providence:providence",
     "replay": "arborist.cli.replay:replay",
     "search": "arborist.cli.corpus:search",
+    "sweep": "arborist.cli.sweep:sweep",
     "verify-bundle": "arborist.cli.ledger:verify_bundle",
 }
 

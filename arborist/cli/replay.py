@@ -4,9 +4,7 @@ import json
 
 import click
 
-from arborist.answering.ask import Asker
-from arborist.answering.models import open_model
-from arborist.answering.verifier import Verifier
+from arborist.answering.ask import open_asker
 from arborist.cli.options import json_option, takes_workspace
 from arborist.errors import InputError
 from arborist.providence.ledger import Ledger
@@ -33,13 +31,7 @@ def replay(
     if (key is None) != every:
         raise InputError("give a cache key, or --all")
     with Ledger.open_readonly(workspace.home.root, workspace.clock) as ledger:
-        asker = Asker(
-            corpus=workspace.corpus,
-            ledger=ledger,
-            model=open_model(workspace.config.model, model),
-            verifier=Verifier(),
-            policy=workspace.config.policy,
-        )
+        asker = open_asker(workspace, ledger, model)
         records = [ledger.find(key)] if key else ledger.records()
         replays = [replay_record(record, asker) for record in records]
     outcome = worst(replays)
