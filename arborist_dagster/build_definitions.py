@@ -7,6 +7,7 @@ from arborist_dagster.settings import Settings
 from assets.corpus import corpus_assets
 from assets.corpus_checks import CORPUS_CHECKS
 from assets.ledger import LEDGER_CHECKS, providence_ledger
+from assets.questions import question_sweep
 from resources.workspace import WorkspaceResource
 
 
@@ -14,7 +15,7 @@ def build_definitions(settings: Settings) -> dg.Definitions:
     """All assets, checks, jobs and resources over one home. Raises ConfigError for a bad `corpus.toml`."""
     config = load_corpus_config(settings.config)
     return dg.Definitions(
-        assets=[*corpus_assets(config), providence_ledger],
+        assets=[*corpus_assets(config), providence_ledger, question_sweep],
         asset_checks=[*CORPUS_CHECKS, *LEDGER_CHECKS],
         resources={"workspace": WorkspaceResource(home=str(settings.home), config=str(settings.config))},
         # A process a step costs 1.5 s where a step in process costs 0.07 s (`dagster.md`, B10).

@@ -2,13 +2,15 @@
 
 import dagster as dg
 
-from arborist.clock import SystemClock
+from arborist.answering.ask import open_asker
 from arborist.providence.fsck import fsck
 from arborist.providence.ledger import Ledger
+from arborist.providence.replay import Outcome, replay
 from assets.tables import markdown_table
 from resources.workspace import WorkspaceResource
 
 GROUP = "providence"
+REPLAYED_RECORDS = 20
 
 
 @dg.observable_source_asset(group_name=GROUP, kinds={"sqlite"})
@@ -17,7 +19,7 @@ def providence_ledger(workspace: WorkspaceResource) -> dg.ObserveResult:
     home = workspace.workspace.home
     if not home.ledger_file.is_file():
         return dg.ObserveResult(data_version=dg.DataVersion("empty"), metadata={"events": 0, "records": 0})
-    with Ledger.open_readonly(home.root, SystemClock()) as ledger:
+    with Ledger.open_readonly(home.root, workspace.workspace.clock) as ledger:
         events, head = ledger.head()
         modes = ledger.counts()
     records = sum(modes.values())
@@ -62,4 +64,35 @@ def run_dag_verifies(workspace: WorkspaceResource) -> dg.AssetCheckResult:
     )
 
 
-LEDGER_CHECKS = [run_dag_verifies]
+@dg.asset_check(asset="providence_ledger")
+def records_replay(workspace: WorkspaceResource) -> dg.AssetCheckResult:
+    """The latest records, executed again from their stored plans, give the digests that were recorded.
+
+    A record whose corpus or policy has moved since cannot be compared and does not fail; one that diverged does.
+    """
+    opened = workspace.workspace
+    if not opened.home.ledger_file.is_file():
+        return dg.AssetCheckResult(passed=True, description="nothing has been asked yet", metadata={"replayed": 0})
+    with Ledger.open_readonly(opened.home.root, opened.clock) as ledger:
+        asker = open_asker(opened, ledger)
+        replays = [replay(record, asker) for record in ledger.records(limit=REPLAYED_RECORDS)]
+    diverged = [item for item in replays if item.outcome is Outcome.DIVERGED]
+    return dg.AssetCheckResult(
+        passed=not diverged,
+        severity=dg.AssetCheckSeverity.ERROR,
+        description=(
+            "The same inputs gave another result: report it with `arborist inspect KEY --json`."
+            if diverged
+            else "`arborist replay --all` replays every record"
+        ),
+        metadata={
+            "replayed": len(replays),
+            **{str(outcome): sum(item.outcome is outcome for item in replays) for outcome in Outcome},
+            "diverged_records": markdown_table(
+                ("record", "what differs"), [(item.cache_key, ", ".join(item.parts)) for item in diverged]
+            ),
+        },
+    )
+
+
+LEDGER_CHECKS = [run_dag_verifies, records_replay]
