@@ -1,44 +1,73 @@
-"""The embedded answer model: it picks sentences of the evidence, word for word, or says that there is none."""
+"""The embedded answer model: it picks sentences of the evidence, word for word, or says that none answers."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from arborist.answering.abstention import abstention_text
+from arborist.answering.answerability import EvidenceTerms, Features, Passage, features_of, root
 from arborist.answering.claims import defused
 from arborist.answering.model import Message, ModelAnswer, ModelIdentity
-from arborist.answering.question import Question, answer_type_cue
+from arborist.answering.question import Question
 from arborist.answering.sentences import sentences_of
-from arborist.answering.statement import Statement, statement_of
+from arborist.answering.statement import statement_of
+from arborist.errors import InputError
 from arborist.retrieval.context import Evidence
 
 REVISION = "extractive-1"
+
+# Fitted by `bench/extractive.py --fit` on half of squad2_wiki, signs held to what each feature means.
+WEIGHTS = Features(
+    covered=0.58,
+    words_lacking=-0.56,
+    names_lacking=-0.86,
+    names_nowhere=-0.36,
+    numbers_lacking=-1.07,
+    opposed=-2.73,
+    negation_differs=-2.11,
+    length=1.26,
+    answer_distance=-0.4,
+    answer_cue=0.22,
+)
+BIAS = -0.3
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractiveSettings:
     """The operating point.
 
-    `min_coverage` is the weighted share of the question's terms that a sentence must hold, with the title and the
-    sentence before it; `max_sentences` is how many sentences an answer has at most.
+    A sentence answers when its margin (weighted features and bias) is at least `min_margin` and it covers at
+    least `min_coverage` of the question, weighted by rarity. `max_sentences` is how many an answer has at most; a
+    further one must cover no less than the first less `coverage_slack`.
     """
 
-    min_coverage: float = 0.55
+    min_margin: float = 0.2
+    min_coverage: float = 0.35
     max_sentences: int = 2
+    coverage_slack: float = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
+    """One sentence of the evidence: where it stands, and how it measures against the question."""
+
     number: int
     position: int
     text: str
-    statement: Statement
-    coverage: float
-    has_cue: bool
+    features: Features
+
+    @property
+    def margin(self) -> float:
+        return BIAS + sum(w * v for w, v in zip(WEIGHTS.values(), self.features.values(), strict=True))
+
+    @property
+    def rank(self) -> tuple[float, int, int]:
+        """What the sentence holds of the question, most first; ties by place."""
+        held = self.features.covered - self.features.words_lacking - self.features.names_lacking
+        return (-held, self.number, self.position)
 
 
 class ExtractiveModel:
-    """Deterministic, without weights and without network."""
+    """Deterministic, without weights to load and without network."""
 
     deterministic = True
 
@@ -51,66 +80,98 @@ class ExtractiveModel:
         return ModelIdentity(
             "extractive",
             REVISION,
-            (("max_sentences", settings.max_sentences), ("min_coverage", settings.min_coverage)),
+            (
+                ("coverage_slack", settings.coverage_slack),
+                ("max_sentences", settings.max_sentences),
+                ("min_coverage", settings.min_coverage),
+                ("min_margin", settings.min_margin),
+            ),
         )
 
     def answer(self, question: str, evidence: Sequence[Evidence], messages: Sequence[Message] = ()) -> ModelAnswer:
         """Sentences of the evidence, each with its `[E#]`, or an abstention that says what is missing."""
         asked = Question.of(question)
+        if not asked.terms:
+            return _abstention("a question that names what it is about.")
         if not evidence:
-            return ModelAnswer(abstention_text("no evidence was found for the question."), abstained=True)
-        candidates = _candidates(asked, evidence)
-        fit = [
-            candidate
-            for candidate in candidates
-            if candidate.coverage >= self._settings.min_coverage and candidate.has_cue
-        ]
-        if not fit:
-            return ModelAnswer(abstention_text(_missing(asked, candidates)), abstained=True)
-        best = sorted(fit, key=lambda item: (-item.coverage, item.number, item.position))
-        chosen = best[: self._settings.max_sentences]
+            return _abstention("no evidence was found for the question.")
+        terms, candidates = _ranked(asked, evidence)
+        chosen = self._chosen(candidates)
+        if not chosen:
+            return _abstention(_missing(asked, candidates, terms))
         return ModelAnswer(" ".join(f"{item.text} [E{item.number}]" for item in chosen))
 
+    def _chosen(self, candidates: Sequence[_Candidate]) -> list[_Candidate]:
+        """The best sentence and what is as good, in the order of the evidence; none when the best does not do."""
+        if not candidates or not self._answers(candidates[0]):
+            return []
+        best = candidates[0]
+        floor = best.features.covered - self._settings.coverage_slack
+        others = [
+            item
+            for item in candidates[1:]
+            if self._answers(item)
+            and item.features.covered >= floor
+            and item.margin >= best.margin
+            and item.text != best.text
+        ]
+        return [best, *others[: self._settings.max_sentences - 1]]
 
-def _candidates(asked: Question, evidence: Sequence[Evidence]) -> list[_Candidate]:
-    weights = _weights(asked, evidence)
-    total = sum(weights.values()) or 1.0
-    found = []
-    for item in evidence:
-        held = set(statement_of(item.title).keys)
-        before: set[str] = set()
-        for position, sentence in enumerate(sentences_of(item.text)):
-            stated = statement_of(sentence.text)
-            own = set(stated.keys)
-            reach = own | before | held
-            coverage = sum(weight for term, weight in weights.items() if term in reach) / total
-            text = " ".join(defused(sentence.text).split())
-            found.append(
-                _Candidate(
-                    item.number,
-                    position,
-                    text,
-                    stated,
-                    coverage,
-                    answer_type_cue(asked, sentence.text, stated),
-                )
-            )
-            before = own
-    return found
+    def _answers(self, candidate: _Candidate) -> bool:
+        return (
+            candidate.margin >= self._settings.min_margin
+            and candidate.features.covered >= self._settings.min_coverage
+        )
 
 
-def _weights(asked: Question, evidence: Sequence[Evidence]) -> dict[str, float]:
-    """A term of the question weighs more the fewer sentences of the evidence hold it."""
-    sentences = [set(statement_of(s.text).keys) for item in evidence for s in sentences_of(item.text)]
-    return {
-        term: math.log(1 + len(sentences) / (1 + sum(term in sentence for sentence in sentences)))
-        for term in asked.terms
-    }
+def best_features(question: str, evidence: Sequence[Evidence]) -> Features:
+    """The features of the sentence that the model would answer with; InputError where there is no sentence."""
+    _, candidates = _ranked(Question.of(question), evidence)
+    if not candidates:
+        raise InputError("the evidence has no sentence to measure")
+    return candidates[0].features
 
 
-def _missing(asked: Question, candidates: Sequence[_Candidate]) -> str:
-    held = {key for candidate in candidates for key in candidate.statement.keys}
-    lacking = [word for term, word in asked.terms.items() if term not in held]
+def _ranked(asked: Question, evidence: Sequence[Evidence]) -> tuple[EvidenceTerms, list[_Candidate]]:
+    """The terms of the evidence, and its sentences in the order of what they hold of the question."""
+    read = [_Read(item) for item in evidence]
+    terms = EvidenceTerms([passage for item in read for passage in item.passages])
+    candidates = [candidate for item in read for candidate in item.candidates(asked, terms)]
+    return terms, sorted(candidates, key=lambda candidate: candidate.rank)
+
+
+class _Read:
+    """One piece of evidence, read sentence by sentence."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._number = evidence.number
+        self._sentences = [" ".join(sentence.text.split()) for sentence in sentences_of(evidence.text)]
+        title = frozenset(statement_of(evidence.title).keys)
+        statements = [statement_of(sentence) for sentence in self._sentences]
+        self.passages = [
+            Passage(statement, frozenset(statements[index - 1].keys) if index else frozenset(), title)
+            for index, statement in enumerate(statements)
+        ]
+
+    def candidates(self, asked: Question, terms: EvidenceTerms) -> list[_Candidate]:
+        """The sentences that share a term with the question; the others cannot answer it."""
+        wanted = frozenset(root(term.key) for term in asked.terms)
+        return [
+            _Candidate(self._number, position, defused(sentence), features_of(asked, passage, terms))
+            for position, (sentence, passage) in enumerate(zip(self._sentences, self.passages, strict=True))
+            if not wanted.isdisjoint(map(root, passage.statement.keys))
+        ]
+
+
+def _abstention(missing: str) -> ModelAnswer:
+    return ModelAnswer(abstention_text(missing), abstained=True)
+
+
+def _missing(asked: Question, candidates: Sequence[_Candidate], terms: EvidenceTerms) -> str:
+    """What the evidence lacks, in the order: words it never has, an opposite, the thing asked for."""
+    lacking = [term.word for term in asked.terms if root(term.key) not in terms.roots]
     if lacking:
-        return f"the evidence says nothing about {', '.join(lacking)}."
+        return f"the evidence says nothing about {', '.join(dict.fromkeys(lacking))}."
+    if candidates and (candidates[0].features.opposed or candidates[0].features.negation_differs):
+        return "the evidence speaks of the contrary of what is asked."
     return f"no sentence of the evidence states {asked.wanted} asked for."

@@ -104,6 +104,9 @@ _UNIT_SPELLINGS = _groups("""
 """)
 UNITS = {spelling: names[0] for names in _UNIT_SPELLINGS for spelling in names}
 
+# Before a word they make its contrary: `known`, `unknown`.
+NEGATING_PREFIXES = ("un", "in", "im", "il", "ir", "dis", "non", "mis")
+
 # Inflected forms that no ending gives away, after the form they are compared as.
 _IRREGULAR_FORMS = _groups("""
     arise arose arisen | be | bear bore borne born | beat beaten | become became | begin began begun |

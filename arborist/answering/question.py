@@ -4,62 +4,65 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from arborist.answering.lexicon import FUNCTION_WORDS, MONTHS
-from arborist.answering.statement import Kind, Statement, statement_of, stem
+from arborist.answering.lexicon import LIGHT_WORDS
+from arborist.answering.statement import Kind, statement_of, stem
 
 AnswerType = Literal["person", "time", "number", "place", "thing"]
 
 _WANTED: dict[AnswerType, str] = {
-    "person": "the person or body",
-    "time": "the time",
-    "number": "the number",
-    "place": "the place",
+    "person": "who it was",
+    "time": "when it was",
+    "number": "the number or amount",
+    "place": "where it is",
     "thing": "what is",
 }
+# The first that matches decides.
 _CUES: tuple[tuple[re.Pattern[str], AnswerType], ...] = (
-    (
-        re.compile(r"\b(?:when|what|which|in what)\s+(?:year|date|day|month|century|decade)\b|\bwhen\b", re.I),
-        "time",
-    ),
-    (
-        re.compile(r"\bhow\s+(?:many|much|long|old|tall|high|far|large|big|deep|wide|heavy|fast|often)\b", re.I),
-        "number",
-    ),
-    (re.compile(r"\b(?:who|whom|whose)\b", re.I), "person"),
-    (re.compile(r"\bwhere\b", re.I), "place"),
+    (re.compile(r"\bhow (?:many|much)\b|\bwhat (?:percent|percentage|number|amount|fraction)\b"), "number"),
+    (re.compile(r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|century|decade|time)\b"), "time"),
+    (re.compile(r"\bhow (?:long|old|tall|high|far|large|big|deep|wide|fast|often)\b"), "number"),
+    (re.compile(r"\bwhere\b|\b(?:what|which) (?:city|country|state|county|region|continent|town)\b"), "place"),
+    (re.compile(r"\bwho(?:m|se)?\b"), "person"),
 )
-_MONTHS = frozenset(stem(month) for month in MONTHS)
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_LIGHT = frozenset(stem(word) for word in LIGHT_WORDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One thing a question speaks of: what it is compared by, its kind, and the word it was asked with."""
+
+    key: str
+    kind: Kind
+    word: str
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question: `terms` maps each comparable term to the word it was asked with."""
+    """A question in English: its terms, light words left out, and the type of its answer."""
 
     text: str
-    terms: dict[str, str]
+    terms: tuple[Term, ...]
     answer_type: AnswerType
 
     @classmethod
     def of(cls, text: str) -> "Question":
-        """Read a question in English."""
         stated = statement_of(text)
-        words = {stem(word.lower()): word for word in re.findall(r"[^\W_]+(?:['’][^\W_]+)*", text)}
-        terms = {key: words.get(key.lstrip("¬"), key.lstrip("¬#")) for key in stated.keys}
-        kind: AnswerType = next((kind for cue, kind in _CUES if cue.search(text)), "thing")
-        return cls(text, {key: word for key, word in terms.items() if word.lower() not in FUNCTION_WORDS}, kind)
+        terms = [
+            Term(key, kind, _word_at(text, start) or key)
+            for key, kind, start in zip(stated.keys, stated.kinds, stated.starts, strict=True)
+        ]
+        stating = [term for term in terms if term.key not in _LIGHT]
+        lower = text.lower()
+        answer_type: AnswerType = next((kind for cue, kind in _CUES if cue.search(lower)), "thing")
+        return cls(text, tuple(stating or terms), answer_type)
 
     @property
     def wanted(self) -> str:
+        """The answer asked for, in words that fit after `no sentence states`."""
         return _WANTED[self.answer_type]
 
 
-def answer_type_cue(asked: Question, sentence: str, stated: Statement) -> bool:
-    """Whether a sentence holds, beside what the question itself says, something of the kind asked for."""
-    new = [kind for key, kind in zip(stated.keys, stated.kinds, strict=True) if key not in asked.terms]
-    if asked.answer_type == "time":
-        return Kind.NUMBER in new or bool(_MONTHS.intersection(stated.keys))
-    if asked.answer_type == "number":
-        return Kind.NUMBER in new
-    if asked.answer_type in ("person", "place"):
-        return Kind.NAME in new or sentence[:1].isupper()
-    return bool(new)
+def _word_at(text: str, start: int) -> str:
+    match = _WORD.match(text, start)
+    return match[0] if match else ""

@@ -17,7 +17,8 @@ from arborist.answering.findings import (
     UNIT_DIFFERS,
     WORDS_MISSING,
 )
-from arborist.answering.lexicon import HEDGES, LIGHT_WORDS, MONTHS, OPPOSITES, SUBJECT_PRONOUNS
+from arborist.answering.lexicon import HEDGES, LIGHT_WORDS, MONTHS, SUBJECT_PRONOUNS
+from arborist.answering.opposites import has_opposites, negated, opposed_in
 from arborist.answering.quotes import word_line
 from arborist.answering.sentences import sentences_of
 from arborist.answering.statement import NOT, Kind, Statement, statement_of, stem
@@ -29,17 +30,6 @@ _LIGHT = frozenset(stem(word) for word in LIGHT_WORDS)
 _MONTHS = frozenset(stem(word) for word in MONTHS)
 # Windows that are looked at closely, of all that are tried; the others hold less of the claim.
 _CLOSE_LOOKS = 3
-
-
-def _opposites() -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
-    for left, right in (map(stem, pair) for pair in OPPOSITES):
-        found.setdefault(left, set()).add(right)
-        found.setdefault(right, set()).add(left)
-    return {word: frozenset(words) for word, words in found.items()}
-
-
-_OPPOSITE_OF = _opposites()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,21 +134,17 @@ def _differences(stated: _Stated, held: frozenset[str]) -> Iterator[str]:
     for position, (key, kind) in enumerate(zip(stated.keys, stated.kinds, strict=True)):
         if key in held:
             continue
-        if _negated(key) in held:
+        if negated(key) in held:
             yield NEGATION_DIFFERS
         elif kind is Kind.NUMBER or key in _MONTHS:
             near = stated.keys[max(position - 2, 0) : position + 3]
             yield DATE_DIFFERS if _MONTHS.intersection(near) else NUMBER_DIFFERS
         elif kind is Kind.UNIT:
             yield UNIT_DIFFERS
-        elif _OPPOSITE_OF.get(key, frozenset()) & held:
+        elif opposed_in(key, held):
             yield OPPOSITE_WORD
         elif kind is Kind.NAME:
             yield NAME_DIFFERS
-
-
-def _negated(key: str) -> str:
-    return key.removeprefix(NOT) if key.startswith(NOT) else NOT + key
 
 
 def _placement_findings(stated: _Stated, window: _Window, policy: VerifierPolicy) -> Iterator[str]:
@@ -199,7 +185,7 @@ def _moved(index: int, stated: _Stated, places: Sequence[int], laid: _LaidOut, p
     """Whether a term that must not move is out of order, or away from its neighbours in the claim."""
     place = places[index]
     if place == UNALIGNED:
-        return stated.kinds[index] is not Kind.WORD or stated.keys[index] in _OPPOSITE_OF
+        return stated.kinds[index] is not Kind.WORD or has_opposites(stated.keys[index])
     gap = _gap(max(stated.kinds[index], laid.kinds[place]), policy)
     return gap > 0 and place >= laid.title_length and not _bound(index, places, laid.sentences, gap)
 
