@@ -46,20 +46,24 @@ def verify_file(input_path: str | os.PathLike[str], *, now: datetime | None = No
 def _audit(document: Any, files: BundleFiles, record: AuditRecord, now: int) -> None:
     record.files = files.digests
     asked = audit_input(document)
-    before = snapshot(files.document(asked.before, BEFORE), BEFORE, asked)
-    after = snapshot(files.document(asked.after, AFTER), AFTER, asked)
-    questions = (asked.customer, asked.unrelated)
-    check_times(before, after, questions, now)
-    record.snapshots_equal = snapshots_equal(before, after, record.findings)
-    check_original(before, asked.expected_source, asked.source_kind)
-    mode = retrieval_mode(asked, before)
-    for question in questions:
+    mode = _mode_of_snapshots(asked, files, record, now)
+    for question in (asked.customer, asked.unrelated):
         check_request(question, mode)
     for case in _cases(asked, mode):
         with case.findings.up_to_the_first_block(case.question.role.at):
             case.read(files.document(case.question.response, case.question.role))
         record.cases.append(case)
         record.findings.absorb(case.findings)
+
+
+def _mode_of_snapshots(asked: AuditInput, files: BundleFiles, record: AuditRecord, now: int) -> RetrievalMode:
+    """The mode that both snapshots stand for. They end here, so that their memory is free for the responses."""
+    before = snapshot(files.document(asked.before, BEFORE), BEFORE, asked)
+    after = snapshot(files.document(asked.after, AFTER), AFTER, asked)
+    check_times(before, after, (asked.customer, asked.unrelated), now)
+    record.snapshots_equal = snapshots_equal(before, after, record.findings)
+    check_original(before, asked.expected_source, asked.source_kind)
+    return retrieval_mode(asked, before)
 
 
 def _cases(asked: AuditInput, mode: RetrievalMode) -> tuple[Case, Case]:

@@ -4,7 +4,6 @@ import hashlib
 import json
 import math
 import re
-from itertools import accumulate
 from typing import Any, TypeGuard
 
 from arborist.retrieval_audit.findings import BlockedError, Failure
@@ -15,9 +14,10 @@ ARRAY_LIMIT = 1_000
 JsonObject = dict[str, Any]
 
 # Possessive and with an optional end: it never fails where it starts, so hostile text cannot make it quadratic.
-_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
-_NOT_A_BRACKET = re.compile(r"[^][{}]+")
-_STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_OPENING = b"[{"
+_COMMA, _CLOSE_ARRAY = b",]"
+_NOT_STRUCTURE = bytes(byte for byte in range(256) if byte not in b"[]{},")
 
 
 class _RejectedJsonError(ValueError):
@@ -42,24 +42,34 @@ def parsed(text: str, at: str) -> Any:
 
     Raises BlockedError with one of the `json-*` codes at the pointer `at`.
     """
-    # Before decoding, because the decoder recurses once a level.
-    if _depth(text) > DEPTH_LIMIT:
-        raise BlockedError(Failure.JSON_TOO_DEEP, at)
+    _check_structure(text.encode("utf-8", "surrogatepass"), at)
     try:
-        value = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_no_constant, parse_float=_finite)
+        return json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_no_constant, parse_float=_finite)
     except _RejectedJsonError as rejected:
         raise BlockedError(rejected.code, at) from None
     except ValueError:
         raise BlockedError(Failure.JSON_INVALID, at) from None
-    if _has_long_array(value):
-        raise BlockedError(Failure.JSON_ARRAY_TOO_LONG, at)
-    return value
 
 
-def _depth(text: str) -> int:
-    """The deepest nesting of brackets outside strings; exact for any text that decodes."""
-    brackets = _NOT_A_BRACKET.sub("", _STRING.sub("", text))
-    return max(accumulate(map(_STEP.__getitem__, brackets)), default=0)
+def _check_structure(data: bytes, at: str) -> None:
+    """Hold nesting and arrays against their limits before decoding, which recurses and allocates."""
+    outer: list[int] = []
+    commas = 0
+    for byte in _STRING.sub(b"", data).translate(None, _NOT_STRUCTURE):
+        if byte == _COMMA:
+            commas += 1
+        elif byte in _OPENING:
+            if len(outer) == DEPTH_LIMIT:
+                raise BlockedError(Failure.JSON_TOO_DEEP, at)
+            outer.append(commas)
+            commas = 0
+        elif not outer:
+            # Nothing was open: the decoder fails here at the latest.
+            return
+        elif commas >= ARRAY_LIMIT and byte == _CLOSE_ARRAY:
+            raise BlockedError(Failure.JSON_ARRAY_TOO_LONG, at)
+        else:
+            commas = outer.pop()
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> JsonObject:
@@ -78,19 +88,6 @@ def _finite(digits: str) -> float:
     if math.isinf(number):
         raise _RejectedJsonError(Failure.JSON_NUMBER_INVALID)
     return number
-
-
-def _has_long_array(value: Any) -> bool:
-    pending = [value]
-    while pending:
-        current = pending.pop()
-        if isinstance(current, dict):
-            pending.extend(member for member in current.values() if isinstance(member, dict | list))
-        elif isinstance(current, list):
-            if len(current) > ARRAY_LIMIT:
-                return True
-            pending.extend(entry for entry in current if isinstance(entry, dict | list))
-    return False
 
 
 def same_json(left: Any, right: Any) -> bool:
