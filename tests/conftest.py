@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from arborist.workspace import Workspace
+from tests.corpora import bridges
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -15,3 +18,9 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"test data not found at {folder}: set ARBORIST_TEST_DATA to its folder")
     return folder
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    """A built corpus about bridges, rivers and people; see `tests/corpora.py`."""
+    return bridges(tmp_path)

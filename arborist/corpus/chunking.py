@@ -28,7 +28,10 @@ class Chunker:
 
     def chunks(self, text: str) -> list[Chunk]:
         """The chunks in order: at least one for a text that is not empty, also where it is white space alone."""
-        pieces = self._splitter(text) or ([(0, text)] if text else [])
+        limit = self.max_characters
+        # The splitter leaves white space out, which must not make a document vanish.
+        blank = ((start, text[start : start + limit]) for start in range(0, len(text), limit))
+        pieces = self._splitter(text) or blank
         return [Chunk(start, start + len(piece), piece) for start, piece in pieces]
 
     @cached_property
