@@ -32,7 +32,7 @@ HEADER_KEYS = {"identifier", "name", "description"}
 QUESTION_KEYS = {"id", "question", "form", "expectedDocumentIds", "hardClass", "answerGist", "grades"}
 REQUIRED_KEYS = ("id", "question", "form")
 WHOLE_FILE = 0
-MISSING = "\0"
+STAND_IN = "?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,16 +189,16 @@ class _Line:
             if key not in self.value:
                 self.note(f"{key} is missing")
 
-    def text(self, key: str) -> str:
-        """The text under `key`; a stand-in, with a fault noted, for anything else."""
-        return self.as_text(key, self.value[key]) if key in self.value else MISSING
+    def text(self, key: str) -> str | None:
+        """The text under `key`; None, with a fault noted, for anything else."""
+        return self.as_text(key, self.value[key]) if key in self.value else None
 
-    def as_text(self, key: str, value: Any) -> str:
+    def as_text(self, key: str, value: Any) -> str | None:
         try:
             return untagged(value)
         except InputError as error:
             self.note(f"{key} is {error}")
-            return MISSING
+            return None
 
     def optional_text(self, key: str) -> str | None:
         return None if self.value.get(key) is None else self.text(key)
@@ -222,9 +222,10 @@ def _read_header(reading: _Reading, line: _Line) -> None:
     line.check_keys(HEADER_KEYS, ("identifier", "name"))
     identifier, name = line.text("identifier"), line.text("name")
     description = line.optional_text("description") or ""
-    if not line.faults:
-        for code, problem in header_rules_broken(identifier, name):
-            line.note(problem, code)
+    if identifier is None or name is None:
+        return
+    for code, problem in header_rules_broken(identifier, name):
+        line.note(problem, code)
     if not line.faults:
         reading.identifier, reading.name, reading.description = identifier, name, description
 
@@ -233,17 +234,19 @@ def _read_question(reading: _Reading, line: _Line) -> None:
     line.check_keys(QUESTION_KEYS, REQUIRED_KEYS)
     question_id, question, form = line.text("id"), line.text("question"), line.form()
     targets = [line.as_text("expectedDocumentIds", item) for item in line.items("expectedDocumentIds")]
-    expected = tuple(target for target in targets if target != MISSING)
+    expected = tuple(target for target in targets if target is not None)
     hard_class, gist = line.optional_text("hardClass"), line.optional_text("answerGist")
     grades = _grades(line, expected)
-    if question_id != MISSING:
+    if question_id is not None:
         _note_repeated(reading, line, question_id)
-    for code, problem in text_rules_broken(question_id, question, expected, hard_class):
+    # What is no text has been noted as such: a stand-in keeps it from breaking further rules.
+    known_id, known_question = (STAND_IN if text is None else text for text in (question_id, question))
+    for code, problem in text_rules_broken(known_id, known_question, expected, hard_class):
         line.note(problem, code)
     if not line.faults:
-        reading.questions.append(GoldenQuestion(question_id, question, form, expected, hard_class, gist))
+        reading.questions.append(GoldenQuestion(known_id, known_question, form, expected, hard_class, gist))
         if grades:
-            reading.grades[question_id] = grades
+            reading.grades[known_id] = grades
 
 
 def _note_repeated(reading: _Reading, line: _Line, question_id: str) -> None:
