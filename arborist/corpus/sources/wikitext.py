@@ -20,10 +20,10 @@ _DROPPED_TAGS = frozenset(
 _LINE_TAGS = frozenset({"blockquote", "br", "center", "dd", "div", "dl", "dt", "hr", "li", "ol", "p", "ul"})
 _LANGUAGE_LINK = re.compile(r"[a-z]{2,3}(?:-[a-z]+)*:")
 
-_UNPARSED_TABLE = re.compile(r"^[ :*#]*\{\|.*?^[ \t]*\|\}", re.MULTILINE | re.DOTALL)
+_COMMENT = (re.compile("<!--"), re.compile("-->"))
+_REFERENCE = (re.compile(r"<ref\b[^<>]*>", re.IGNORECASE), re.compile(r"</ref\s*>", re.IGNORECASE))
+_UNPARSED_TABLE = (re.compile(r"^[ :*#]*\{\|", re.MULTILINE), re.compile(r"^[ \t]*\|\}", re.MULTILINE))
 _TABLE_ROW = re.compile(r"^[ \t]*(?:\{\||\|).*$", re.MULTILINE)
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_REFERENCE = re.compile(r"<ref\b[^<>]*/>|<ref\b[^<>]*>.*?</ref\s*>", re.DOTALL | re.IGNORECASE)
 _UNPARSED_TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*(?:\s[^<>\n]*|/)?>")
 _ENTITY = re.compile(r"&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[a-zA-Z][a-zA-Z0-9]*);")
 _SWITCH = re.compile(r"__[A-Z]+__")
@@ -40,16 +40,32 @@ def plain_text(markup: str, no_link_namespaces: Collection[str] = NO_LINK_NAMESP
     """The readable text of a page, paragraphs apart by an empty line; "" where it holds nothing to read.
 
     None of MediaWiki's double brackets, table brackets, reference tags or style quotes is ever in it, even
-    from markup that is never closed.
+    from markup that is never closed. Raises ValueError for markup that the parser gives up on.
     """
     # the parser loads slowly, and only this kind of source needs it
     import mwparserfromhell
 
     # half of a page is references, and the parser would take its time to take them apart
-    markup = _REFERENCE.sub("", _COMMENT.sub("", markup))
-    # style marks that do not match cost the parser time without end, and here they only go away
-    tree = mwparserfromhell.parse(markup, skip_style_tags=True)
+    markup = _without_spans(_without_spans(markup, *_COMMENT), *_REFERENCE)
+    try:
+        # style marks that do not match cost the parser time without end, and here they only go away
+        tree = mwparserfromhell.parse(markup, skip_style_tags=True)
+    except mwparserfromhell.parser.ParserError as error:
+        raise ValueError("the parser gives up on this markup") from error
     return _tidy(_without_unparsed(_text(tree, no_link_namespaces)))
+
+
+def _without_spans(text: str, opening: re.Pattern[str], closing: re.Pattern[str]) -> str:
+    """The text without what stands from each opening to the next closing mark; one alone stays."""
+    # one pattern for the whole span would search to the end of the text from each mark that is never closed
+    kept, position = [], 0
+    while start := opening.search(text, position):
+        end = start if start[0].endswith("/>") else closing.search(text, start.end())
+        if end is None:
+            break
+        kept.append(text[position : start.start()])
+        position = end.end()
+    return "".join((*kept, text[position:]))
 
 
 def _text(tree: Any, no_link_namespaces: Collection[str]) -> str:
@@ -101,7 +117,8 @@ def _tag_text(tag: Any, no_link_namespaces: Collection[str]) -> str:
 
 def _without_unparsed(text: str) -> str:
     """The text without markup that the parser took for text because it is never closed or wrongly nested."""
-    for pattern in (_UNPARSED_TABLE, _TABLE_ROW, _REFERENCE, _UNPARSED_TAG, _SWITCH, _STYLE_MARKS):
+    text = _without_spans(_without_spans(text, *_UNPARSED_TABLE), *_REFERENCE)
+    for pattern in (_TABLE_ROW, _UNPARSED_TAG, _SWITCH, _STYLE_MARKS):
         text = pattern.sub("", text)
     # only now, or a bracket that the author wrote as an entity would pass for markup
     text = _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)

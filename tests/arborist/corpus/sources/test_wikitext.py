@@ -1,5 +1,7 @@
 """MediaWiki markup to text."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -63,6 +65,13 @@ def test_markup_that_is_broken_leaves_no_marks(markup: str, text: str) -> None:
     found = plain_text(markup)
     assert not [mark for mark in MARKS if mark in found]
     assert found == text
+
+
+@pytest.mark.parametrize("mark", ["<ref>", "<!--", "{|\n", "[[", "'''", "(", " "])
+def test_thousands_of_marks_that_are_never_closed_are_read_in_time(mark: str) -> None:
+    start = time.process_time()
+    assert not plain_text(mark * 5_000).strip("(")
+    assert time.process_time() - start < 10
 
 
 def test_a_wiki_of_another_language_names_its_own_namespaces() -> None:
