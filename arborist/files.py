@@ -1,6 +1,7 @@
 """Files that are whole or absent: built aside, synced, renamed over. POSIX only."""
 
 import fcntl
+import glob
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with _locked(path):
-        for leftover in path.parent.glob(f".{path.name}.partial*"):
+        for leftover in path.parent.glob(f".{glob.escape(path.name)}.partial*"):
             leftover.unlink()
         partial = path.with_name(f".{path.name}.partial")
         try:
