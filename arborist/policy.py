@@ -156,6 +156,8 @@ _CHOICES = {
     "dag_privacy": ("full", "hashes"),
     "stopwords": ("english-v1", "none"),
 }
+_LEAST = {"top_k": 1, "over_fetch": 1, "max_context_chars": 1}
+_MOST = {"bm25_b": 1}
 
 
 def _checked(key: str, value: Any, default: Any, place: str, origin: str) -> Any:
@@ -165,10 +167,7 @@ def _checked(key: str, value: Any, default: Any, place: str, origin: str) -> Any
             raise ConfigError.at(origin, where, f"{value!r} is not true or false")
         return value
     if isinstance(default, int | float):
-        number = isinstance(value, int) or (isinstance(value, float) and isinstance(default, float))
-        if isinstance(value, bool) or not number or not 0 <= value < 2**53:
-            raise ConfigError.at(origin, where, f"{value!r} is not a number of 0 or more", f"default {default}")
-        return float(value) if isinstance(default, float) else value
+        return _checked_number(key, value, default, where, origin)
     if isinstance(default, tuple):
         if not isinstance(value, list) or any(item not in ROLES for item in value):
             raise ConfigError.at(origin, where, f"{value!r} is not a list of roles", f"of {', '.join(ROLES)}")
@@ -176,6 +175,16 @@ def _checked(key: str, value: Any, default: Any, place: str, origin: str) -> Any
     if value not in _CHOICES[key]:
         raise ConfigError.at(origin, where, f"{value!r} is not allowed", f"one of {', '.join(_CHOICES[key])}")
     return value
+
+
+def _checked_number(key: str, value: Any, default: int | float, where: str, origin: str) -> int | float:
+    least, most = _LEAST.get(key, 0), _MOST.get(key, 2**53 - 1)
+    number = isinstance(value, int) or (isinstance(value, float) and isinstance(default, float))
+    if isinstance(value, bool) or not number or not least <= value <= most:
+        kind = "a number" if isinstance(default, float) else "a whole number"
+        limit = f"from {least} to {most}" if key in _MOST else f"of {least} or more"
+        raise ConfigError.at(origin, where, f"{value!r} is not {kind} {limit}", f"default {default}")
+    return float(value) if isinstance(default, float) else value
 
 
 def _values(policy: Any) -> dict[str, Any]:
