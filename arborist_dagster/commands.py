@@ -1,19 +1,22 @@
-"""Commands that drive Dagster: `arborist build`."""
+"""Commands that drive Dagster: `arborist build`.
+
+Dagster takes a second to import, so it is imported by the command that runs, not by the list of commands.
+"""
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from arborist.cli.options import config_option, home_option, json_option
 from arborist.progress import watched_by
 from arborist.workspace import Workspace
-from arborist_dagster.building import SNAPSHOT, Builder, Step, reading_steps, shard_steps
-from arborist_dagster.instance import open_instance
 from arborist_dagster.settings import Settings
+
+if TYPE_CHECKING:
+    from arborist_dagster.building import Builder, Step
 
 
 @click.command()
@@ -22,6 +25,9 @@ from arborist_dagster.settings import Settings
 @json_option
 def build(home: Path, config: Path, as_json: bool) -> None:
     """Bring the corpus up to date: read what changed, chunk and index the shards that are behind."""
+    from arborist_dagster.building import SNAPSHOT, Builder, Step, reading_steps, shard_steps
+    from arborist_dagster.instance import open_instance
+
     workspace = Workspace.open(home, config)
     corpus = workspace.corpus
     done: list[Step] = []
@@ -41,7 +47,10 @@ def build(home: Path, config: Path, as_json: bool) -> None:
     _report(done, root, as_json=as_json)
 
 
-def _run(builder: Builder, steps: Sequence[Step]) -> None:
+def _run(builder: "Builder", steps: Sequence["Step"]) -> None:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
@@ -51,7 +60,7 @@ def _run(builder: Builder, steps: Sequence[Step]) -> None:
                 builder.run(step)
 
 
-def _report(done: Sequence[Step], root: str, *, as_json: bool) -> None:
+def _report(done: Sequence["Step"], root: str, *, as_json: bool) -> None:
     if as_json:
         steps = [{"assets": step.assets, "partitions": step.partitions} for step in done]
         click.echo(json.dumps({"steps": steps, "snapshot_root": root}, indent=2))
