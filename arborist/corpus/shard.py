@@ -64,6 +64,7 @@ class ShardMeta:
     shard: str
     source: str
     source_types: tuple[str, ...]
+    documents_digest: str
     chunking_version: str
     index_version: str
     shard_root: str
@@ -141,6 +142,7 @@ class Shard:
             shard=meta["shard"],
             source=meta["source"],
             source_types=tuple(json.loads(meta["source_types"])),
+            documents_digest=meta["documents_digest"],
             chunking_version=meta["chunking_version"],
             index_version=meta["index_version"],
             shard_root=meta["shard_root"],
