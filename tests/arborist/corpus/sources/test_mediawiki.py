@@ -195,5 +195,5 @@ def test_memory_does_not_grow_with_the_dump(tmp_path: Path, source: Callable[...
             tracemalloc.stop()
 
     peak(10)  # what is loaded and cached at first use
-    small, large = peak(50), peak(500)
+    small, large = peak(20), peak(200)
     assert 0 < large < small * 1.5
