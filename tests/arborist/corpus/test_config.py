@@ -175,7 +175,7 @@ def test_a_missing_file_says_what_to_do(tmp_path: Path) -> None:
 
 
 def test_a_folder_in_place_of_the_file_is_a_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot be read .*a file that you may read"):
+    with pytest.raises(ConfigError, match=r"cannot be read .*a file that you may read"):
         load_corpus_config(tmp_path)
 
 
