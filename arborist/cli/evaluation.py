@@ -47,7 +47,7 @@ class ReportingCommand(click.Command):
         try:
             return super().invoke(ctx)
         except ArboristError as error:
-            click.echo(f"error: {error}", err=True)
+            click.echo(f"Error: {error}", err=True)
             ctx.exit(error.exit_code)
 
 

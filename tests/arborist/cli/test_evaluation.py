@@ -283,7 +283,7 @@ def test_equal_benchmarks_are_compared_and_others_refused_with_the_field(office:
     assert "McNemar p = 1.0000" in compared.stdout
     refused = office.run(evaluations, "compare", "1", "3", "--json")
     assert refused.exit_code == 3
-    assert "error: not comparable: corpusRevision: corpus-v1 -> corpus-v2" in refused.stderr
+    assert "Error: not comparable: corpusRevision: corpus-v1 -> corpus-v2" in refused.stderr
     said = json.loads(refused.stdout)
     assert said["differences"] == [{"field": "corpusRevision", "baseline": "corpus-v1", "current": "corpus-v2"}]
     assert said["changes"] == []
