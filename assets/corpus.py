@@ -1,25 +1,30 @@
 """The corpus: source documents, chunks, the full-text index of each shard, and the snapshot over all of them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import dagster as dg
 
 from arborist.corpus.chunking import Chunker
 from arborist.corpus.config import CorpusConfig
-from arborist.corpus.document_chunks import ShardChunks
-from arborist.corpus.shard import INDEX_VERSION, ShardMeta
-from arborist.corpus.source_documents import SourceManifest, read_manifest, write_source_documents
-from arborist.corpus.sources import open_source
-from arborist.corpus.work import Outcome, chunk_shard, index_shard, over_shards
-from arborist.progress import done
+from arborist.corpus.shard import INDEX_VERSION
+from arborist.corpus.work import Outcome, chunk_shard, index_shard, over_shards, over_sources
+from assets.corpus_reports import (
+    DOCUMENT_CHUNKS,
+    FTS_INDEX,
+    SOURCE_DOCUMENTS,
+    chunks_report,
+    index_report,
+    read_manifests,
+    snapshot_report,
+    source_report,
+)
 from assets.tables import column_schema, markdown_table
-from assets.versions import PartitionReport, materialized
+from assets.versions import AssetReport, inputs_seen, materialized
 from resources.workspace import WorkspaceResource
 
 GROUP = "corpus"
-T = TypeVar("T")
 
 DOCUMENT_SCHEMA = column_schema(
     {
@@ -66,10 +71,9 @@ class CorpusPartitions:
 def corpus_assets(config: CorpusConfig) -> list[dg.AssetsDefinition]:
     """The four assets of the corpus, partitioned as `config` says."""
     partitions = CorpusPartitions.of(config)
-    chunking_version = Chunker(config.chunking.max_characters).version
     return [
         _source_documents(partitions),
-        _document_chunks(partitions, chunking_version),
+        _document_chunks(partitions, Chunker(config.chunking.max_characters).version),
         _fts_index(partitions),
         corpus_snapshot,
     ]
@@ -77,6 +81,7 @@ def corpus_assets(config: CorpusConfig) -> list[dg.AssetsDefinition]:
 
 def _source_documents(partitions: CorpusPartitions) -> dg.AssetsDefinition:
     @dg.asset(
+        name=SOURCE_DOCUMENTS,
         partitions_def=partitions.sources,
         backfill_policy=dg.BackfillPolicy.single_run(),
         group_name=GROUP,
@@ -90,44 +95,26 @@ def _source_documents(partitions: CorpusPartitions) -> dg.AssetsDefinition:
 
         Entries that a source leaves out (`on_error = "skip"`) are counted here and listed in `skipped.jsonl`.
         """
-        manifests = []
-        for name in context.partition_keys:
-            manifests.append(
-                write_source_documents(open_source(workspace.corpus.config.source(name)), workspace.workspace.home)
-            )
-            done(f"documents {name}")
-        reports = [PartitionReport(item.source, item.digest, _source_metadata(item)) for item in manifests]
-        yield from materialized(
-            context,
-            reports,
-            {
-                "documents": sum(item.documents for item in manifests),
-                "skipped": sum(item.skipped for item in manifests),
-                "sources": markdown_table(
-                    ("source", "documents", "characters", "skipped"),
-                    [(item.source, item.documents, item.characters, item.skipped) for item in manifests],
-                ),
-            },
-        )
+        outcomes = over_sources(workspace.corpus, context.partition_keys)
+        manifests = [outcome.result for outcome in outcomes if outcome.result is not None]
+        totals = {
+            "documents": sum(item.documents for item in manifests),
+            "skipped": sum(item.skipped for item in manifests),
+            "sources": markdown_table(
+                ("source", "documents", "characters", "skipped"),
+                [(item.source, item.documents, item.characters, item.skipped) for item in manifests],
+            ),
+        }
+        yield from _reported(context, outcomes, [source_report(item) for item in manifests], totals, {})
 
     return source_documents
 
 
-def _source_metadata(manifest: SourceManifest) -> dict[str, Any]:
-    return {
-        "dagster/row_count": manifest.documents,
-        "documents": manifest.documents,
-        "characters": manifest.characters,
-        "skipped": manifest.skipped,
-        "documents_digest": manifest.digest,
-        "shards": markdown_table(("shard", "digest of its documents"), sorted(manifest.shards.items())),
-    }
-
-
 def _document_chunks(partitions: CorpusPartitions, chunking_version: str) -> dg.AssetsDefinition:
     @dg.asset(
+        name=DOCUMENT_CHUNKS,
         partitions_def=partitions.shards,
-        deps=[dg.AssetDep("source_documents", partition_mapping=partitions.source_to_shards)],
+        deps=[dg.AssetDep(SOURCE_DOCUMENTS, partition_mapping=partitions.source_to_shards)],
         backfill_policy=dg.BackfillPolicy.single_run(),
         code_version=chunking_version,
         group_name=GROUP,
@@ -142,38 +129,21 @@ def _document_chunks(partitions: CorpusPartitions, chunking_version: str) -> dg.
         The code version is the chunking version: splitter, its version, and its parameters.
         """
         corpus = workspace.corpus
+        seen = inputs_seen(context.instance, [SOURCE_DOCUMENTS])
         outcomes = over_shards(corpus, chunk_shard, context.partition_keys, "chunks")
-        results = _results(outcomes)
-        reports = [
-            PartitionReport(
-                item.shard, item.shard_root, _chunks_metadata(item), _documents_version(workspace, item.source)
-            )
-            for item in results
-        ]
-        yield from _reported(context, outcomes, reports, chunking_version)
+        results = [outcome.result for outcome in outcomes if outcome.result is not None]
+        manifests = read_manifests(corpus, [item.source for item in results])
+        reports = [chunks_report(item, manifests) for item in results]
+        yield from _reported(context, outcomes, reports, _shard_totals(reports), seen)
 
     return document_chunks
 
 
-def _documents_version(workspace: WorkspaceResource, source: str) -> dict[str, str]:
-    manifest = read_manifest(workspace.workspace.home, source)
-    return {} if manifest is None else {"source_documents": manifest.digest}
-
-
-def _chunks_metadata(chunks: ShardChunks) -> dict[str, Any]:
-    return {
-        "dagster/row_count": chunks.chunks,
-        "documents": chunks.documents,
-        "chunks": chunks.chunks,
-        "shard_root": chunks.shard_root,
-        "chunking_version": chunks.chunking_version,
-    }
-
-
 def _fts_index(partitions: CorpusPartitions) -> dg.AssetsDefinition:
     @dg.asset(
+        name=FTS_INDEX,
         partitions_def=partitions.shards,
-        deps=["document_chunks"],
+        deps=[DOCUMENT_CHUNKS],
         backfill_policy=dg.BackfillPolicy.single_run(),
         code_version=INDEX_VERSION,
         group_name=GROUP,
@@ -186,84 +156,44 @@ def _fts_index(partitions: CorpusPartitions) -> dg.AssetsDefinition:
 
         Built aside and renamed over, so questions are answered from the old file until the new one is whole.
         """
+        seen = inputs_seen(context.instance, [DOCUMENT_CHUNKS])
         outcomes = over_shards(workspace.corpus, index_shard, context.partition_keys, "index")
-        reports = [
-            PartitionReport(
-                item.shard,
-                item.digest,
-                _index_metadata(item, workspace),
-                {"document_chunks": item.shard_root},
-            )
-            for item in _results(outcomes)
-        ]
-        yield from _reported(context, outcomes, reports, INDEX_VERSION)
+        home = workspace.workspace.home
+        reports = [index_report(outcome.result, home) for outcome in outcomes if outcome.result is not None]
+        yield from _reported(context, outcomes, reports, _shard_totals(reports), seen)
 
     return fts_index
 
 
-def _index_metadata(meta: ShardMeta, workspace: WorkspaceResource) -> dict[str, Any]:
-    path = workspace.workspace.home.shard_file(meta.shard)
+def _shard_totals(reports: Sequence[AssetReport]) -> dict[str, int]:
     return {
-        "dagster/row_count": meta.chunks,
-        "documents": meta.documents,
-        "chunks": meta.chunks,
-        "bytes": path.stat().st_size,
-        "shard_root": meta.shard_root,
-        "chunking_version": meta.chunking_version,
-        "index_version": meta.index_version,
-        "file": dg.MetadataValue.path(path),
+        "shards": len(reports),
+        "documents": sum(report.metadata["documents"] for report in reports),
+        "chunks": sum(report.metadata["chunks"] for report in reports),
     }
-
-
-def _results(outcomes: Sequence[Outcome[T]]) -> list[T]:
-    return [outcome.result for outcome in outcomes if outcome.result is not None]
 
 
 def _reported(
     context: dg.AssetExecutionContext,
     outcomes: Sequence[Outcome[Any]],
-    reports: list[PartitionReport],
-    code_version: str,
+    reports: list[AssetReport],
+    totals: Mapping[str, Any],
+    seen: Mapping[str, str],
 ) -> Iterator[dg.MaterializeResult]:
-    """Report the shards that were built; fail, naming those that were not."""
-    failed = [outcome for outcome in outcomes if outcome.error is not None]
+    """Report the partitions that were made; fail, naming those that were not."""
+    failed = [(outcome.name, str(outcome.error)) for outcome in outcomes if outcome.error is not None]
     if failed:
         for report in reports:
-            context.log_event(report.event(context.asset_key, code_version))
+            context.log_event(report.event(seen))
         raise dg.Failure(
-            description="; ".join(f"{outcome.shard}: {outcome.error}" for outcome in failed),
-            metadata={
-                "failed": markdown_table(
-                    ("shard", "error"), [(outcome.shard, outcome.error) for outcome in failed]
-                ),
-                "built": len(reports),
-            },
+            description="; ".join(f"{partition}: {error}" for partition, error in failed),
+            metadata={"failed": markdown_table(("partition", "error"), failed), "made": len(reports)},
         )
-    totals = {
-        "shards": len(reports),
-        "documents": sum(report.metadata["documents"] for report in reports),
-        "chunks": sum(report.metadata["chunks"] for report in reports),
-    }
-    yield from materialized(context, reports, totals, code_version)
+    yield from materialized(context, reports, totals, seen)
 
 
-@dg.asset(deps=["fts_index"], group_name=GROUP, kinds={"sqlite"})
-def corpus_snapshot(workspace: WorkspaceResource) -> dg.MaterializeResult:
+@dg.asset(deps=[FTS_INDEX], group_name=GROUP, kinds={"sqlite"})
+def corpus_snapshot(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> dg.MaterializeResult:
     """All shards that can be searched now, each at its root, and one root over them."""
-    corpus = workspace.corpus
-    snapshot = corpus.snapshot()
-    status = [item for item in corpus.status() if item.published is not None]
-    published = [item.published for item in status if item.published is not None]
-    return dg.MaterializeResult(
-        data_version=dg.DataVersion(snapshot.root),
-        metadata={
-            "snapshot_root": snapshot.root,
-            "shards": len(snapshot.shards),
-            "documents": sum(item.documents for item in published),
-            "chunks": sum(item.chunks for item in published),
-            "shard_table": markdown_table(
-                ("shard", "documents", "chunks", "root"),
-                [(item.shard, item.documents, item.chunks, item.shard_root[:16]) for item in published],
-            ),
-        },
-    )
+    seen = inputs_seen(context.instance, [FTS_INDEX])
+    return snapshot_report(workspace.corpus).result(seen)

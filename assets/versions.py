@@ -1,10 +1,11 @@
-"""Data versions a partition, also where one run covers a range of them.
+"""What an asset reports of each of its partitions, also where one run covers a range of them.
 
-Dagster gives every partition of a run the data version of the run's one result. That would make a rebuilt but
-unchanged shard look new to whatever hangs on it, so each partition is reported again with a version of its own.
+Dagster gives every partition of a run the data version of the run's one result, and takes the versions of its inputs
+from the run as a whole. That would make a rebuilt but unchanged shard look new to whatever hangs on it, so each
+partition is reported again with versions of its own.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,40 +13,82 @@ import dagster as dg
 
 from arborist.hashing import Domain, hash_json
 
+DATA_VERSION = "dagster/data_version"
+CODE_VERSION = "dagster/code_version"
+INPUT_DATA_VERSION = "dagster/input_data_version"
+INPUT_EVENT_POINTER = "dagster/input_event_pointer"
+NO_EVENT = "NULL"
+
 
 @dataclass(frozen=True)
-class PartitionReport:
-    """What one partition came to. `inputs` are the data versions of what it was made from, by asset name."""
+class AssetReport:
+    """What an asset, or one partition of it, is at.
 
-    partition: str
+    `data_version` is a root of its content; `inputs` are the data versions of what it was made from, by asset
+    name.
+    """
+
+    asset: str
+    partition: str | None
     data_version: str
     metadata: Mapping[str, Any]
     inputs: Mapping[str, str] = field(default_factory=dict)
+    code_version: str | None = None
 
-    def event(self, asset_key: dg.AssetKey, code_version: str | None) -> dg.AssetMaterialization:
-        """A materialization of this partition alone, with the versions that Dagster judges staleness by."""
-        tags = {"dagster/data_version": self.data_version}
-        tags |= {f"dagster/input_data_version/{name}": version for name, version in self.inputs.items()}
-        if code_version is not None:
-            tags["dagster/code_version"] = code_version
-        return dg.AssetMaterialization(
-            asset_key, metadata=dict(self.metadata), partition=self.partition, tags=tags
+    @property
+    def versions(self) -> dict[str, str]:
+        """The tags that say which content this is, made from what by which code."""
+        tags = {DATA_VERSION: self.data_version, "dagster/data_version_is_user_provided": "true"}
+        tags |= {f"{INPUT_DATA_VERSION}/{name}": version for name, version in self.inputs.items()}
+        return tags | ({CODE_VERSION: self.code_version} if self.code_version else {})
+
+    def result(self, seen: Mapping[str, str]) -> dg.MaterializeResult:
+        """For a run that covers this alone. `seen` are the tags of `inputs_seen`."""
+        return dg.MaterializeResult(
+            data_version=dg.DataVersion(self.data_version),
+            metadata=dict(self.metadata),
+            tags={**self.versions, **seen},
         )
+
+    def event(self, seen: Mapping[str, str]) -> dg.AssetMaterialization:
+        """For a run that covers more, or for no run at all. `seen` are the tags of `inputs_seen`."""
+        return dg.AssetMaterialization(
+            dg.AssetKey(self.asset),
+            metadata=dict(self.metadata),
+            partition=self.partition,
+            tags={**self.versions, **seen},
+        )
+
+
+def inputs_seen(instance: dg.DagsterInstance, inputs: Iterable[str]) -> dict[str, str]:
+    """Tags that say how far the event log of each input has come.
+
+    Dagster judges a partition stale by what was logged for its inputs after that, so take them before the work
+    begins. Without them it holds the partition for stale at once.
+    """
+    tags = {}
+    for name in inputs:
+        records = instance.fetch_materializations(dg.AssetKey(name), limit=1).records
+        tags[f"{INPUT_EVENT_POINTER}/{name}"] = str(records[0].storage_id) if records else NO_EVENT
+    return tags
+
+
+def together(reports: Iterable[AssetReport]) -> str:
+    """One data version for several partitions."""
+    return hash_json(Domain.PARTITIONS, {report.partition: report.data_version for report in reports})
 
 
 def materialized(
     context: dg.AssetExecutionContext,
-    reports: list[PartitionReport],
-    metadata: Mapping[str, Any],
-    code_version: str | None = None,
+    reports: list[AssetReport],
+    totals: Mapping[str, Any],
+    seen: Mapping[str, str],
 ) -> Iterator[dg.MaterializeResult]:
-    """The asset's result for all its partitions; `metadata` is shown where the run covers more than one."""
+    """The asset's result for all its partitions; `totals` is its metadata where the run covers more than one."""
     if len(reports) == 1:
-        only = reports[0]
-        yield dg.MaterializeResult(data_version=dg.DataVersion(only.data_version), metadata=dict(only.metadata))
+        yield reports[0].result(seen)
         return
-    together = hash_json(Domain.PARTITIONS, {report.partition: report.data_version for report in reports})
-    yield dg.MaterializeResult(data_version=dg.DataVersion(together), metadata=dict(metadata))
+    yield dg.MaterializeResult(data_version=dg.DataVersion(together(reports)), metadata=dict(totals))
     # Dagster's own event for each partition is written when the result is yielded; what follows supersedes it.
     for report in reports:
-        context.log_event(report.event(context.asset_key, code_version))
+        context.log_event(report.event(seen))
