@@ -3,7 +3,7 @@
 Stands alone on purpose: it imports nothing else of the project, so that an auditor can read it whole, copy the
 file and run it where nothing of the project is installed: `python bundle_verifier.py FILE [--public-key KEY]`.
 What it recomputes is laid down in `provenance.md` (digests, run DAG), RFC 9162 section 2.1 (trees), RFC 8785
-(canonical JSON) and c2sp.org/signed-note. Everything in a bundle is either bound by the checkpoint's signature or refused.
+(canonical JSON) and c2sp.org/signed-note. What is in a bundle is bound by the checkpoint's signature, or refused.
 """
 
 import argparse

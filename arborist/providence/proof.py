@@ -60,7 +60,7 @@ class PublishedShards:
         found = self._open[shard]
         if found.meta.shard_root != root:
             raise ProofError(
-                f"the shard {shard} has moved: it was searched at {root[:16]}, now it is {found.meta.shard_root[:16]} "
+                f"the shard {shard} has moved, from {root[:16]} to {found.meta.shard_root[:16]} "
                 "(prove a record before its sources change, or build the corpus as it was)"
             )
         return found

@@ -34,7 +34,7 @@ class NewRecord:
     """A run that is about to be recorded.
 
     `dag` has all its payloads. `retrieval_keywords` are those that the run was given. `sources` are the documents
-    of its context, each once.
+    of its context, each once. Raises InputError where a payload is missing.
     """
 
     dag: RunDag
@@ -42,6 +42,10 @@ class NewRecord:
     retrieval_keywords: tuple[str, ...]
     sources: tuple[RecordSource, ...]
     policy: ProvenancePolicy
+
+    def __post_init__(self) -> None:
+        if len(self.dag.payloads()) != len(self.dag.nodes):
+            raise InputError("a run is recorded with the payloads of all its stages")
 
     @classmethod
     def of_run(
@@ -80,10 +84,8 @@ class NewRecord:
         return bool(policy.get("show_keywords_to_model", False))
 
     def columns(self, record_id: int, created_at: str) -> dict[str, Any]:
-        """The row, by `BOUND_COLUMNS`. Raises InputError where the DAG lacks payloads or gives another key."""
+        """The row, by `BOUND_COLUMNS`."""
         payloads = self.dag.payloads()
-        if len(payloads) != len(self.dag.nodes):
-            raise InputError("a run is recorded with the payloads of all its stages")
         kept = {stage: payload for stage, payload in payloads.items() if stage not in self.withheld_stages}
         hidden = self.policy.dag_privacy == "hashes"
         dag = self.dag.without_payloads()
@@ -110,6 +112,7 @@ class NewRecord:
         """The payload of `answer_recorded`; `columns` are those of this record.
 
         It names everything the record stands for by digest, and binds the row byte for byte through `row_root`.
+        Raises InputError where the cache key is not that of this run.
         """
         names = (*_NAMED_IN_EVENT, "context_root", "question_hash", "retrieval_plan_hash", "ranking_policy_hash")
         named: dict[str, Any] = {name: columns[name] for name in names if columns[name] is not None}
