@@ -86,7 +86,7 @@ def _evidence(row: dict[str, str]) -> Evidence:
 
 
 def abstention_report(folder: Path) -> dict[str, object]:
-    """Every way to decide on every half: counts, balanced accuracy, and the share of answers with the gold text."""
+    """Each way to decide on each half: counts, balanced accuracy, and the share of answers with a gold text."""
     questions = labelled_questions(folder)
     model = ExtractiveModel()
     replies = [model.answer(item.question, item.evidence) for item in questions]
