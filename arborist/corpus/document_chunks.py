@@ -69,7 +69,7 @@ def read_shard_chunks(home: Home, shard: str) -> ShardChunks | None:
 def write_document_chunks(home: Home, source: str, shard: str, chunker: Chunker) -> ShardChunks:
     """Chunk the shard's documents and write its chunk file; return what the file says of itself.
 
-    Raises CorpusError where the shard's documents are not there yet.
+    Raises CorpusError where the shard's documents are not there yet, or the chunks cannot be written.
     """
     documents_path = home.documents_file(source, shard)
     documents_labels = tables.read_labels(documents_path)
@@ -98,11 +98,12 @@ def write_document_chunks(home: Home, source: str, shard: str, chunker: Chunker)
         )
         labels.update(summary.labels())
 
-    with replacing(home.chunks_file(shard)) as partial:
+    path = home.chunks_file(shard)
+    with tables.writing(path), replacing(path) as partial:
         tables.write_table(partial, tables.CHUNK_COLUMNS, rows(), labels)
     written = read_shard_chunks(home, shard)
     if written is None:
-        raise tables.unreadable(home.chunks_file(shard))
+        raise tables.unreadable(path)
     return written
 
 

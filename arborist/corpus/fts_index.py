@@ -20,14 +20,16 @@ def write_fts_index(home: Home, shard: str) -> ShardMeta:
     """Build the shard file from the shard's chunk file and put it in place of the old one.
 
     Row ids follow from the content (documents by uri, chunks in order), so that ties inside FTS5 are cut the
-    same way after every rebuild. Raises CorpusError where the chunks are not there yet.
+    same way after every rebuild. Raises CorpusError where the chunks are not there yet, or the shard cannot be
+    written.
     """
     chunks = read_shard_chunks(home, shard)
     if chunks is None:
         raise tables.unreadable(home.chunks_file(shard))
-    with replacing(home.shard_file(shard)) as partial:
+    path = home.shard_file(shard)
+    with tables.writing(path), replacing(path) as partial:
         _build(partial, home.chunks_file(shard), chunks)
-    with Shard(home.shard_file(shard)) as opened:
+    with Shard(path) as opened:
         return opened.meta
 
 

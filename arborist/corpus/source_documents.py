@@ -60,12 +60,12 @@ def write_source_documents(source: Source, home: Home) -> SourceManifest:
     """Read the source from its start to its end and write its shards' document files.
 
     A shard whose documents are what they were keeps its file. Memory does not grow with the source: documents go
-    through a spool on disk, which also finds duplicate uris. Raises InputError for input that cannot be used.
+    through a spool on disk, which also finds duplicate uris. Raises InputError for input that cannot be used,
+    CorpusError where the documents cannot be written.
     """
-    config = source.config
-    home.documents_folder(config.name).mkdir(parents=True, exist_ok=True)
+    folder = home.documents_folder(source.config.name)
     input_digest = source.input_digest()
-    with replacing(home.documents_folder(config.name) / "spool.db") as spool_path:
+    with tables.writing(folder), replacing(folder / "spool.db") as spool_path:
         try:
             with closing(_Spool(spool_path)) as spool:
                 spool.fill(source)

@@ -1,8 +1,13 @@
 """The two Parquet forms: source documents of a shard, and its chunks. Rows stream; digests sit in the footer."""
 
+import os
+import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import apsw
 
 from arborist.errors import CorpusError
 
@@ -116,3 +121,20 @@ def read_labels(path: Path) -> dict[str, str] | None:
 
 def unreadable(path: Path) -> CorpusError:
     return CorpusError(f"{path}: missing or not readable (run `arborist build`: it makes derived files anew)")
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """What the disk refuses inside the block, as a CorpusError that names the file, or else `path`."""
+    try:
+        yield
+    except OSError as error:
+        # pyarrow puts text of its own into `strerror`.
+        reason = f": {os.strerror(error.errno)}" if error.errno else ""
+        raise _unwritable(error.filename or path, reason) from error
+    except (sqlite3.Error, apsw.Error) as error:
+        raise _unwritable(path, "") from error
+
+
+def _unwritable(path: Path | str, reason: str) -> CorpusError:
+    return CorpusError(f"{path}: cannot be written{reason} (check its permissions and the room on the disk)")
