@@ -26,6 +26,7 @@ class Endpoint:
     base_url: str = ""
     answers: list[Answer] = field(default_factory=list)
     requests: list[dict[str, Any]] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
     stopped: threading.Event = field(default_factory=threading.Event)
 
     def plays(self, *answers: Answer) -> None:
@@ -41,6 +42,7 @@ def playing_endpoint() -> Iterator[Endpoint]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             length = int(self.headers.get("content-length", 0))
+            played.headers.append({name.lower(): value for name, value in self.headers.items()})
             played.requests.append(json.loads(self.rfile.read(length)))
             answer = played.answers[min(len(played.requests), len(played.answers)) - 1]
             if answer.hang:
