@@ -74,7 +74,9 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 
 def test_every_command_is_in_the_readme() -> None:
-    listed = subprocess.run([sys.executable, "-m", "arborist", "--help"], capture_output=True, text=True, check=True)
+    listed = subprocess.run(
+        [sys.executable, "-m", "arborist", "--help"], capture_output=True, text=True, check=True
+    )
     names = re.findall(r"^  ([a-z][a-z-]+)  ", listed.stdout.partition("Commands:")[2], re.MULTILINE)
     readme = PAGES[0].read_text("utf-8")
     assert names
