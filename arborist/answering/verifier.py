@@ -20,6 +20,12 @@ from arborist.retrieval.context import Evidence
 __all__ = ["Verifier", "VerifierPolicy"]
 
 _WORD = re.compile(r"[^\W_]+")
+# Words about the answer itself, which no evidence states.
+_PREAMBLE = re.compile(
+    r"\A(?:according to|based on|as stated in|from) (?:the |this |these )?(?:given |provided |cited |above )?"
+    r"(?:evidence|contexts?|sources?|information|texts?|passages?|documents?)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +86,7 @@ class Verifier:
         quoting = tuple(self._quote_findings(claim, cited, context))
         if quoting:
             return _lowered(claim, *quoting)
-        stated = statement_of(claim.text)
+        stated = statement_of(_PREAMBLE.sub(_blanks, claim.text))
         if len(stated.keys) < self.policy.min_terms or not _states_something(claim.text, stated):
             return _lowered(claim, found.NOTHING_STATED)
         supports = [best_support(stated, source, self.policy) for source in cited]
@@ -147,6 +153,10 @@ class Verifier:
 
 def _lowered(claim: Claim, *findings: str) -> Claim:
     return replace(claim, state="unsupported", findings=tuple(dict.fromkeys(findings)))
+
+
+def _blanks(match: re.Match[str]) -> str:
+    return " " * len(match[0])
 
 
 def _states_something(text: str, stated: Statement) -> bool:
