@@ -5,7 +5,7 @@ machine's. A shard is never changed in place; whoever has it open keeps what it 
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any, Self
 import apsw
 
 from arborist.corpus.document import Document
-from arborist.errors import CorpusError
+from arborist.errors import CorpusError, InputError
 from arborist.hashing import Domain, canonical_json, hash_json
 from arborist.home import Home
 from arborist.merkle import leaf_hash, tree_root
@@ -23,6 +23,8 @@ from arborist.merkle import leaf_hash, tree_root
 TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")
 INDEX_VERSION = f"fts5/{' '.join(TOKENIZER)}/title,text"
 HASH_SIZE_BYTES = 64 * 1024 * 1024
+# SQLite takes 32,766 parameters in one statement.
+IDS_AT_ONCE = 10_000
 
 SCHEMA = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -110,7 +112,7 @@ class Shard:
         self.path = path
         if not path.is_file():
             raise CorpusError(f"{path}: no such shard (run `arborist build`)")
-        with self._reading():
+        with self.reading():
             # The file is only ever replaced, never changed, so SQLite need not look for locks or a journal.
             self.connection = apsw.Connection(
                 f"{path.absolute().as_uri()}?mode=ro&immutable=1",
@@ -128,16 +130,23 @@ class Shard:
         self.connection.close()
 
     @contextmanager
-    def _reading(self) -> Iterator[None]:
+    def reading(self) -> Iterator[None]:
+        """Turn what reading or reckoning with a damaged file raises into a CorpusError."""
         try:
             yield
-        except (apsw.Error, KeyError, ValueError, TypeError) as error:
-            raise CorpusError(
-                f"{self.path}: not a whole shard file (delete it and run `arborist build`: it is derived data)"
-            ) from error
+        except (apsw.Error, LookupError, ValueError, TypeError, ArithmeticError) as error:
+            raise self.damaged() from error
+
+    def damaged(self) -> CorpusError:
+        """The error of a file that contradicts itself."""
+        return CorpusError(
+            f"{self.path}: not a whole shard file (delete it and run `arborist build`: it is derived data)"
+        )
 
     def _read_meta(self) -> ShardMeta:
-        meta: dict[str, str] = dict(self.connection.execute("SELECT key, value FROM meta"))
+        meta: dict[str, str] = dict(
+            self.connection.execute("SELECT key, value FROM meta WHERE typeof(value) = 'text'")
+        )
         return ShardMeta(
             shard=meta["shard"],
             source=meta["source"],
@@ -152,19 +161,23 @@ class Shard:
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The rows of a query; what SQLite says of a damaged file becomes a CorpusError."""
-        with self._reading():
+        with self.reading():
             return list(self.connection.execute(sql, parameters))
 
     def chunks(self, chunk_ids: Sequence[int]) -> list[StoredChunk]:
         """The chunks of these row ids, in their order."""
-        marks = ",".join("?" * len(chunk_ids))
-        found = self.rows(
-            "SELECT chunks.id, document_root, chunk_index, leaf_hash, text, uri, title, title || ' ' || aliases "
-            f"FROM chunks JOIN documents ON documents.id = document_id WHERE chunks.id IN ({marks})",
-            chunk_ids,
-        )
-        by_id = {row[0]: StoredChunk(*row) for row in found}
-        return [by_id[chunk_id] for chunk_id in chunk_ids]
+        found: dict[int, StoredChunk] = {}
+        for first in range(0, len(chunk_ids), IDS_AT_ONCE):
+            some = chunk_ids[first : first + IDS_AT_ONCE]
+            rows = self.rows(
+                "SELECT chunks.id, document_root, chunk_index, leaf_hash, text, uri, title, "
+                "title || ' ' || aliases FROM chunks JOIN documents ON documents.id = document_id "
+                f"WHERE chunks.id IN ({','.join('?' * len(some))})",
+                some,
+            )
+            found |= {row[0]: StoredChunk(*row) for row in rows}
+        with self.reading():
+            return [found[chunk_id] for chunk_id in chunk_ids]
 
     def document_roots(self) -> list[bytes]:
         """The roots of all documents in the order of the shard's tree: by uri, compared as bytes."""
@@ -204,26 +217,56 @@ class Shard:
     def content_faults(self) -> Iterator[ShardFault]:
         """Recompute every leaf, document root and the shard root from the texts; yield what differs."""
         roots: list[bytes] = []
-        for document_id, uri, title, source_type, source_revision, aliases, stored in self.rows(
+        source_types: set[str] = set()
+        for row in self.rows(
             "SELECT id, uri, title, source_type, source_revision, aliases, document_root FROM documents "
             "ORDER BY uri"
         ):
-            header = document_header(uri, title, source_type, source_revision, aliases, self.meta.chunking_version)
-            leaves = [leaf_hash(canonical_json(header))]
-            for index, text, leaf in self.rows(
-                "SELECT chunk_index, text, leaf_hash FROM chunks WHERE document_id = ? ORDER BY chunk_index",
-                (document_id,),
-            ):
-                leaves.append(leaf_hash(text.encode()))
-                if leaves[-1].hex() != leaf:
-                    yield ShardFault(
-                        self.meta.shard, f"{uri} chunk {index}", "its text does not give its leaf hash"
-                    )
+            document_id, uri, *header, stored = row
+            source_types.add(header[1])
+            leaves = [self._header_leaf(uri, *header)]
+            leaves += yield from self._chunk_faults(document_id, uri)
             roots.append(tree_root(leaves))
             if roots[-1].hex() != stored:
-                yield ShardFault(self.meta.shard, uri, "its leaves do not give its document root")
+                yield self._fault(uri, "its header and its leaves do not give its document root")
         if tree_root([leaf_hash(root) for root in roots]).hex() != self.meta.shard_root:
-            yield ShardFault(self.meta.shard, "shard root", "the document roots do not give it")
+            yield self._fault("shard root", "the document roots do not give it")
+        if len(roots) != self.meta.documents:
+            yield self._fault("documents", f"{len(roots)} are stored, {self.meta.documents} were written")
+        if source_types != set(self.meta.source_types):
+            yield self._fault("source types", "they are not those of the documents")
+
+    def _header_leaf(self, uri: str, title: str, kind: str, revision: str, aliases: str) -> bytes:
+        """Leaf 0 of a document; of nothing where what is stored is no header, so that no root fits it."""
+        try:
+            header = document_header(uri, title, kind, revision, aliases, self.meta.chunking_version)
+            return leaf_hash(canonical_json(header))
+        except (InputError, ValueError, TypeError):
+            return leaf_hash(b"")
+
+    def _chunk_faults(self, document_id: int, uri: str) -> Generator[ShardFault, None, list[bytes]]:
+        """Yield what is wrong with a document's chunks; return their leaf hashes, recomputed."""
+        leaves: list[bytes] = []
+        written = 0
+        rows = self.rows(
+            "SELECT chunk_index, start, end, text, leaf_hash FROM chunks WHERE document_id = ? "
+            "ORDER BY chunk_index",
+            (document_id,),
+        )
+        for position, (index, start, end, text, leaf) in enumerate(rows):
+            place = f"{uri} chunk {index}"
+            leaves.append(leaf_hash(str(text).encode()))
+            if leaves[-1].hex() != leaf:
+                yield self._fault(place, "its text does not give its leaf hash")
+            if index != position:
+                yield self._fault(place, f"it is number {position} of its document's chunks")
+            if not written <= start == end - len(text):
+                yield self._fault(place, "its offsets are not those of a text after the chunk before it")
+            written = end
+        return leaves
+
+    def _fault(self, place: str, problem: str) -> ShardFault:
+        return ShardFault(self.meta.shard, place, problem)
 
     def index_faults(self) -> Iterator[ShardFault]:
         """Compare the full-text index with the chunks it must hold."""
@@ -232,12 +275,11 @@ class Shard:
             "(SELECT count(*) FROM chunks WHERE id NOT IN (SELECT id FROM chunks_fts_docsize))"
         )
         if chunks != self.meta.chunks:
-            yield ShardFault(self.meta.shard, "chunks", f"{chunks} are stored, {self.meta.chunks} were written")
+            yield self._fault("chunks", f"{chunks} are stored, {self.meta.chunks} were written")
         if missing or indexed != chunks:
-            problem = f"{missing} of {chunks} chunks are not in it, it has {indexed} entries"
-            yield ShardFault(self.meta.shard, "index", problem)
+            yield self._fault("index", f"{missing} of {chunks} chunks are not in it, it has {indexed} entries")
         elif not self._index_is_sound():
-            yield ShardFault(self.meta.shard, "index", "its entries are not those of the chunks' texts")
+            yield self._fault("index", "its entries are not those of the chunks' texts")
 
     def _index_is_sound(self) -> bool:
         """FTS5's own check of an index against the table it was made from; it wants a writable connection."""

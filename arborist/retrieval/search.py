@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from arborist.corpus.shard import TOKENIZER, Shard, StoredChunk
+from arborist.corpus.shard import INDEX_VERSION, TOKENIZER, Shard, StoredChunk
+from arborist.errors import CorpusError
 from arborist.policy import RankingPolicy
 from arborist.retrieval.plan import RetrievedSource
 from arborist.retrieval.terms import WORDS, Term, Tokenize, match_expression, query_terms, tokenizer
@@ -26,9 +27,10 @@ class Statistics:
     holding: dict[str, int]
 
     def idf(self, stem: str) -> float:
-        """FTS5's inverse document frequency (its source, `fts5_aux.c`): never below a millionth."""
+        """FTS5's inverse document frequency (its source, `fts5_aux.c`): a millionth where it would not be positive."""
         holding = self.holding[stem]
-        return max(math.log((self.chunks - holding + 0.5) / (holding + 0.5)), SMALLEST_IDF)
+        idf = math.log((self.chunks - holding + 0.5) / (holding + 0.5))
+        return idf if idf > 0.0 else SMALLEST_IDF
 
 
 def summed_statistics(shards: Sequence[Shard], stems: Sequence[str]) -> Statistics:
@@ -47,9 +49,10 @@ def summed_statistics(shards: Sequence[Shard], stems: Sequence[str]) -> Statisti
 def _averages(shard: Shard) -> list[int]:
     """FTS5's averages record: the number of rows, then the tokens of each column, as SQLite varints.
 
-    It is empty where no row was ever indexed.
+    It is empty where no row was ever indexed. Raises CorpusError where it does not fit the shard's chunks.
     """
-    ((block,),) = shard.rows("SELECT block FROM chunks_fts_data WHERE id = 1")
+    with shard.reading():
+        ((block,),) = shard.rows("SELECT block FROM chunks_fts_data WHERE id = 1")
     values, value, length = [], 0, 0
     for byte in block:
         length += 1
@@ -60,13 +63,19 @@ def _averages(shard: Shard) -> list[int]:
         if byte < 0x80:
             values.append(value)
             value = length = 0
-    return values or [0]
+    values = values or [0]
+    if values[0] != shard.meta.chunks:
+        raise shard.damaged()
+    return values
 
 
 def _chunks_holding(shard: Shard, stem: str) -> int:
     shard.rows("CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms USING fts5vocab(main, chunks_fts, row)")
     rows = shard.rows("SELECT doc FROM temp.terms WHERE term = ?", (stem,))
-    return int(rows[0][0]) if rows else 0
+    holding = int(rows[0][0]) if rows else 0
+    if holding > shard.meta.chunks:
+        raise shard.damaged()
+    return holding
 
 
 def bm25(
@@ -83,6 +92,8 @@ def bm25(
     score = 0.0
     for term in terms:
         frequency = policy.title_weight * title[term.stem] + policy.text_weight * text[term.stem]
+        if not frequency:
+            continue
         saturated = (frequency * (k1 + 1.0)) / (frequency + k1 * (1.0 - b + b * length / average))
         score += term.weight * (statistics.idf(term.stem) * saturated)
     return score
@@ -90,9 +101,11 @@ def bm25(
 
 def candidates(shard: Shard, terms: Sequence[Term], over_fetch: int, policy: RankingPolicy) -> list[StoredChunk]:
     """The shard's own best chunks, at most `over_fetch`, ties cut by row id."""
+    # FTS5 reads no exponents in a rank function, so the weights are written out.
+    rank = f"bm25({policy.title_weight:.20f}, {policy.text_weight:.20f})"
     rows = shard.rows(
         "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ? AND rank MATCH ? ORDER BY rank, rowid LIMIT ?",
-        (match_expression(terms), f"bm25({policy.title_weight!r}, {policy.text_weight!r})", over_fetch),
+        (match_expression(terms), rank, over_fetch),
     )
     return shard.chunks([chunk_id for (chunk_id,) in rows])
 
@@ -108,18 +121,29 @@ def search(
     """All candidates of all shards, best first; ties stand in the order of (document root, chunk index)."""
     if not shards:
         return []
+    _refuse_other_indexes(shards)
     words = tokenizer(shards[0].connection, WORDS)
     stems = tokenizer(shards[0].connection, TOKENIZER)
     terms = query_terms(question, keywords, policy, words, stems)
     if not terms:
         return []
     statistics = summed_statistics(shards, [term.stem for term in terms])
-    found = [
-        _scored(shard, chunk, bm25(chunk, terms, statistics, policy, stems), policy)
-        for shard in shards
-        for chunk in candidates(shard, terms, over_fetch, policy)
-    ]
+    found: list[RetrievedSource] = []
+    for shard in shards:
+        with shard.reading():
+            found += [
+                _scored(shard, chunk, bm25(chunk, terms, statistics, policy, stems), policy)
+                for chunk in candidates(shard, terms, over_fetch, policy)
+            ]
     return sorted(found, key=lambda source: (-source.score, source.document_root, source.chunk_index))
+
+
+def _refuse_other_indexes(shards: Sequence[Shard]) -> None:
+    """Raises CorpusError for a shard of another index version, whose words would not be found."""
+    for shard in shards:
+        if shard.meta.index_version != INDEX_VERSION:
+            found = f"indexed as {shard.meta.index_version}, not {INDEX_VERSION}"
+            raise CorpusError(f"{shard.path}: {found} (run `arborist build`)")
 
 
 def _scored(shard: Shard, chunk: StoredChunk, score: float, policy: RankingPolicy) -> RetrievedSource:
