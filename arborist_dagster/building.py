@@ -1,17 +1,33 @@
 """Building what is stale: the corpus assets, in process, over exactly the partitions that are behind."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import dagster as dg
 
+from arborist import errors
 from arborist.corpus.store import Corpus
-from arborist.errors import ArboristError, CorpusError
 from arborist_dagster.build_definitions import build_definitions
+from arborist_dagster.event_log import catch_up, is_recorded, recorded_versions
 from arborist_dagster.settings import Settings
 from assets.corpus_checks import RANGE_END, RANGE_START
+from assets.corpus_reports import (
+    CORPUS_SNAPSHOT,
+    DOCUMENT_CHUNKS,
+    FTS_INDEX,
+    SOURCE_DOCUMENTS,
+    current_reports,
+    snapshot_report,
+)
 
-SNAPSHOT = "corpus_snapshot"
+STARTED_BY = {"arborist/started_by": "build"}
+UNFINISHED = [
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +41,14 @@ class Step:
     def units(self) -> int:
         """How much of it there is to do, for a progress bar."""
         return len(self.assets) * len(self.partitions or ("",))
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """What a run came to: what it made, and why it failed, empty if it did not."""
+
+    made: tuple[Step, ...]
+    failure: str
 
 
 def contiguous(names: Sequence[str], wanted: Iterable[str]) -> Iterator[tuple[str, ...]]:
@@ -41,62 +65,108 @@ def contiguous(names: Sequence[str], wanted: Iterable[str]) -> Iterator[tuple[st
         yield tuple(run)
 
 
-def reading_steps(corpus: Corpus) -> list[Step]:
-    """The runs that read again what has changed in the sources."""
-    names = [source.name for source in corpus.config.sources]
-    return [Step(("source_documents",), run) for run in contiguous(names, corpus.stale_sources())]
+class Build:
+    """Brings a corpus up to date on the project's own definitions and instance.
 
+    Only one at a time may be at work on an instance: see `building_alone`.
+    """
 
-def shard_steps(corpus: Corpus) -> list[Step]:
-    """The runs that chunk and index the shards that are behind their documents."""
-    names = corpus.config.shard_names
-    unchunked = [shard for shard in names if corpus.chunks_behind(shard)]
-    unindexed = [shard for shard in names if shard not in unchunked and corpus.index_behind(shard)]
-    steps = [Step(("document_chunks", "fts_index"), run) for run in contiguous(names, unchunked)]
-    return steps + [Step(("fts_index",), run) for run in contiguous(names, unindexed)]
-
-
-class Builder:
-    """Runs steps on the project's own definitions and instance."""
-
-    def __init__(self, settings: Settings, instance: dg.DagsterInstance) -> None:
-        self._definitions = build_definitions(settings)
+    def __init__(self, settings: Settings, corpus: Corpus, instance: dg.DagsterInstance) -> None:
+        self._settings = settings
+        self._corpus = corpus
         self._instance = instance
 
-    def run(self, step: Step) -> None:
-        """Raises the engine's error where the step failed for a reason of the user's, else CorpusError."""
-        job = self._definitions.resolve_implicit_job_def_def_for_assets(
-            [dg.AssetKey(name) for name in step.assets]
+    @cached_property
+    def _definitions(self) -> dg.Definitions:
+        return build_definitions(self._settings)
+
+    def phases(self) -> Iterator[list[Step]]:
+        """What there is to do, phase by phase; each is known only when the one before it was run.
+
+        A shard that failed in one phase is not tried again in the next, and what it did not hold up goes on.
+        """
+        self._end_dead_runs()
+        for steps in (self.reading_steps, self.chunking_steps, self.indexing_steps, self.snapshot_steps):
+            catch_up(self._instance, current_reports(self._corpus))
+            if planned := steps():
+                yield planned
+
+    def reading_steps(self) -> list[Step]:
+        """The runs that read again what has changed in the sources."""
+        names = [source.name for source in self._corpus.config.sources]
+        return [Step((SOURCE_DOCUMENTS,), run) for run in contiguous(names, self._corpus.stale_sources())]
+
+    def chunking_steps(self) -> list[Step]:
+        """The runs that chunk and index the shards that are behind their documents."""
+        return self._shard_steps((DOCUMENT_CHUNKS, FTS_INDEX), self._corpus.chunks_behind)
+
+    def indexing_steps(self) -> list[Step]:
+        """The runs that index the shards that are chunked, but not indexed as they are chunked."""
+        corpus = self._corpus
+        return self._shard_steps(
+            (FTS_INDEX,), lambda shard: not corpus.chunks_behind(shard) and corpus.index_behind(shard)
         )
-        tags = {"arborist/started_by": "build"}
+
+    def snapshot_steps(self) -> list[Step]:
+        """The run that records the corpus as a whole, where it has changed and there is one."""
+        if not self._corpus.published_shards():
+            return []
+        report = snapshot_report(self._corpus)
+        recorded = is_recorded(report, recorded_versions(self._instance, CORPUS_SNAPSHOT))
+        return [] if recorded else [Step((CORPUS_SNAPSHOT,), None)]
+
+    def _shard_steps(self, assets: tuple[str, ...], behind: Callable[[str], str | bool]) -> list[Step]:
+        names = self._corpus.config.shard_names
+        return [Step(assets, run) for run in contiguous(names, filter(behind, names))]
+
+    def run(self, step: Step) -> StepResult:
+        """Run one step to its end, be it good or bad."""
+        keys = [dg.AssetKey(name) for name in step.assets]
+        tags = dict(STARTED_BY)
         if step.partitions:
             tags |= {RANGE_START: step.partitions[0], RANGE_END: step.partitions[-1]}
+        job = self._definitions.resolve_implicit_job_def_def_for_assets(keys)
+        assert job is not None  # the keys are those of our own assets
         result = job.execute_in_process(
             instance=self._instance,
-            asset_selection=[dg.AssetKey(name) for name in step.assets],
+            asset_selection=keys,
             tags=tags,
             raise_on_error=False,
             run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
         )
-        if not result.success:
-            raise _failure(result)
+        if result.success:
+            return StepResult((step,), "")
+        return StepResult(tuple(_made(step, result)), _failure(result))
 
-    def snapshot_is_recorded(self, root: str) -> bool:
-        """Whether the last materialization of `corpus_snapshot` was of this root."""
-        event = self._instance.get_latest_materialization_event(dg.AssetKey(SNAPSHOT))
-        if event is None or event.asset_materialization is None:
-            return False
-        return (event.asset_materialization.tags or {}).get("dagster/data_version") == root
+    def _end_dead_runs(self) -> None:
+        """Runs of a build that was killed would be shown as at work for ever."""
+        dead = dg.RunsFilter(tags=STARTED_BY, statuses=UNFINISHED)
+        for run in self._instance.get_runs(dead):
+            self._instance.report_run_failed(run, "The process of this build ended before the run did.")
 
 
-def _failure(result: dg.ExecuteInProcessResult) -> ArboristError:
+def _made(step: Step, result: dg.ExecuteInProcessResult) -> Iterator[Step]:
+    """The parts of a failed step that were made all the same."""
+    events = [
+        event.step_materialization_data.materialization for event in result.get_asset_materialization_events()
+    ]
+    for name in step.assets:
+        found = {event.partition for event in events if event.asset_key == dg.AssetKey(name) and event.partition}
+        for run in contiguous(step.partitions or (), found):
+            yield Step((name,), run)
+
+
+def _failure(result: dg.ExecuteInProcessResult) -> str:
+    """Why the run failed, in the engine's words where it has some."""
+    ours = {kind.__name__ for kind in vars(errors).values() if isinstance(kind, type)}
     for event in result.all_events:
         if event.is_step_failure:
-            error = event.step_failure_data.error
+            failure = event.step_failure_data
+            if failure.user_failure_data and failure.user_failure_data.description:
+                return failure.user_failure_data.description
+            error = failure.error
             while error is not None and error.cause is not None:
                 error = error.cause
-            if event.step_failure_data.user_failure_data:
-                return CorpusError(event.step_failure_data.user_failure_data.description or "a step failed")
-            if error is not None:
-                return CorpusError(error.message.partition(": ")[2].strip() or error.message.strip())
-    return CorpusError("the run failed: see it in the Dagster UI (`make dev`)")
+            if error is not None and error.cls_name in ours:
+                return error.message.partition(": ")[2].strip()
+    return f"run {result.run_id} failed: see it in the Dagster UI (`make dev`)"

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 import click
 
 from arborist.cli.options import config_option, home_option, json_option
+from arborist.errors import CorpusError
 from arborist.progress import watched_by
 from arborist.workspace import Workspace
 from arborist_dagster.settings import Settings
 
 if TYPE_CHECKING:
-    from arborist_dagster.building import Builder, Step
+    from arborist_dagster.building import Build, Step, StepResult
 
 
 @click.command()
@@ -25,29 +26,28 @@ if TYPE_CHECKING:
 @json_option
 def build(home: Path, config: Path, as_json: bool) -> None:
     """Bring the corpus up to date: read what changed, chunk and index the shards that are behind."""
-    from arborist_dagster.building import SNAPSHOT, Builder, Step, reading_steps, shard_steps
-    from arborist_dagster.instance import open_instance
-
     workspace = Workspace.open(home, config)
-    corpus = workspace.corpus
-    done: list[Step] = []
-    with open_instance(workspace.home) as instance:
-        builder: Builder | None = None
-        for steps_of in (reading_steps, shard_steps):
-            steps = steps_of(corpus)
-            if steps:
-                builder = builder or Builder(Settings(home.absolute(), config.absolute()), instance)
-                _run(builder, steps)
-                done += steps
-        root = corpus.snapshot().root
-        builder = builder or Builder(Settings(home.absolute(), config.absolute()), instance)
-        if not builder.snapshot_is_recorded(root):
-            _run(builder, [Step((SNAPSHOT,), None)])
-            done.append(Step((SNAPSHOT,), None))
-    _report(done, root, as_json=as_json)
+
+    from arborist_dagster.building import Build
+    from arborist_dagster.instance import building_alone
+
+    results: list[StepResult] = []
+    with building_alone(workspace.home) as instance:
+        work = Build(Settings(home.absolute(), config.absolute()), workspace.corpus, instance)
+        for steps in work.phases():
+            results += _run(work, steps)
+    made = [step for result in results for step in result.made]
+    failures = [result.failure for result in results if result.failure]
+    root = workspace.corpus.snapshot().root if workspace.corpus.published_shards() else None
+    if as_json:
+        click.echo(json.dumps(_as_json(made, failures, root), indent=2))
+    else:
+        _print(made, root)
+    if failures:
+        raise CorpusError("\n       ".join(failures))
 
 
-def _run(builder: "Builder", steps: Sequence["Step"]) -> None:
+def _run(work: "Build", steps: Sequence["Step"]) -> list["StepResult"]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -56,18 +56,23 @@ def _run(builder: "Builder", steps: Sequence["Step"]) -> None:
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("starting", total=sum(step.units for step in steps))
         with watched_by(lambda unit: bar.update(task, advance=1, description=unit)):
-            for step in steps:
-                builder.run(step)
+            return [work.run(step) for step in steps]
 
 
-def _report(done: Sequence["Step"], root: str, *, as_json: bool) -> None:
-    if as_json:
-        steps = [{"assets": step.assets, "partitions": step.partitions} for step in done]
-        click.echo(json.dumps({"steps": steps, "snapshot_root": root}, indent=2))
-        return
-    for step in done:
+def _as_json(made: Sequence["Step"], failures: Sequence[str], root: str | None) -> dict[str, object]:
+    return {
+        "steps": [{"assets": step.assets, "partitions": step.partitions} for step in made],
+        "failures": failures,
+        "snapshot_root": root,
+    }
+
+
+def _print(made: Sequence["Step"], root: str | None) -> None:
+    for step in made:
         click.echo(f"built {', '.join(step.assets)}" + (f": {_named(step.partitions)}" if step.partitions else ""))
-    if not done:
+    if root is None:
+        return
+    if not made:
         click.echo("everything is up to date")
     click.echo(f"corpus snapshot {root}")
 

@@ -49,11 +49,11 @@ def cli() -> None:
     """Answers from your own documents, each with its evidence, its verdict, and a proof of how it came about."""
 
 
-def main() -> None:
-    """Run the command line; an error of ours is its text on stderr and its exit code."""
+def main(command: click.Command = cli) -> None:
+    """Run a command line; an error of ours is its text on stderr and its exit code."""
     try:
         # Outside its standalone mode click returns the code that a command exits with.
-        sys.exit(cli.main(standalone_mode=False) or 0)
+        sys.exit(command.main(standalone_mode=False) or 0)
     except ArboristError as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(error.exit_code)
