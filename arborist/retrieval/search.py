@@ -27,7 +27,7 @@ class Statistics:
     holding: dict[str, int]
 
     def idf(self, stem: str) -> float:
-        """FTS5's inverse document frequency (its source, `fts5_aux.c`): a millionth where it would not be positive."""
+        """FTS5's inverse document frequency (its source, `fts5_aux.c`): always more than nothing."""
         holding = self.holding[stem]
         idf = math.log((self.chunks - holding + 0.5) / (holding + 0.5))
         return idf if idf > 0.0 else SMALLEST_IDF
