@@ -40,6 +40,7 @@ class Domain(StrEnum):
     PIPELINE = "arborist-retrieval-pipeline-v1"
     PARTITIONS = "arborist-partitions-v1"
     AUDIT_EVENT = "arborist-audit-event-v1"
+    GATE_POLICY = "arborist-gate-policy-v1"
 
 
 def canonical_json(value: Any) -> bytes:

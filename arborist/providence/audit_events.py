@@ -25,6 +25,8 @@ class EventType(StrEnum):
     RECORD_REVIVED = "record_revived"
     RECORD_PROMOTED = "record_promoted"
     RECORD_RETIRED = "record_retired"
+    PROMOTION_RETIRED = "promotion_retired"
+    PROMOTIONS_RECONCILED = "promotions_reconciled"
     CHECKPOINT_SIGNED = "checkpoint_signed"
     KINDERGARTEN_BURNED = "kindergarten_burned"
     SHARD_EVICTED = "shard_evicted"

@@ -19,8 +19,9 @@ from arborist.home import Home
 from arborist.merkle import tree_root
 from arborist.providence.audit_events import GENESIS, AuditEvent, EventType, event_leaf
 from arborist.providence.ledger_fault import LedgerFault
-from arborist.providence.record import LIVE, ProvidenceRecord, RecordSource
-from arborist.providence.record_checks import UNREADABLE, hit_faults, record_faults
+from arborist.providence.promotions import PROMOTION_EVENTS, Promotion, promotions_of
+from arborist.providence.record import LIVE, Ancestor, ProvidenceRecord, RecordSource
+from arborist.providence.record_checks import UNREADABLE, ancestor_faults, hit_faults, record_faults
 from arborist.providence.schema import BOUND_COLUMNS, STATE_COLUMNS, migrate, schema_objects, version_of
 
 RANGE = 3000
@@ -88,6 +89,7 @@ def _walk(connection: sqlite3.Connection, path: Path, processes: int, progress: 
     faults += _checkpoint_faults(connection, hashes)
     faults += _state_faults(connection)
     faults += _orphan_faults(connection)
+    faults += _promotion_faults(connection)
     faults += _damage(connection)
     connection.execute("COMMIT")
     for start_faults in _checked_ranges(path, last, processes, progress):
@@ -192,13 +194,31 @@ def _differing_states(
 
 
 def _orphan_faults(connection: sqlite3.Connection) -> list[LedgerFault]:
-    query = (
-        "SELECT DISTINCT record_id FROM record_sources "
-        "WHERE record_id NOT IN (SELECT record_id FROM providence_records)"
-    )
     return [
-        LedgerFault(f"record {row[0]}", "it has sources, but there is no such record")
-        for row in connection.execute(query)
+        LedgerFault(f"record {row[0]}", f"it has {what}, but there is no such record")
+        for table, what in (("record_sources", "sources"), ("record_ancestors", "ancestors"))
+        for row in connection.execute(
+            f"SELECT DISTINCT record_id FROM {table} "
+            "WHERE record_id NOT IN (SELECT record_id FROM providence_records)"
+        )
+    ]
+
+
+def _promotion_faults(connection: sqlite3.Connection) -> list[LedgerFault]:
+    """The promotions must be what the events made of them."""
+    marks = ", ".join("?" * len(PROMOTION_EVENTS))
+    query = "SELECT seq, type, payload, time, previous_hash, hash FROM audit_events"
+    events = connection.execute(f"{query} WHERE type IN ({marks}) ORDER BY seq", list(map(str, PROMOTION_EVENTS)))
+    try:
+        wanted = {item.number: item for item in promotions_of(AuditEvent(*row) for row in events).values()}
+    except UNREADABLE:
+        return [LedgerFault("promotions", "an event of a promotion cannot be read")]
+    columns = ", ".join(Promotion.__slots__)
+    found = {row[0]: Promotion(*row) for row in connection.execute(f"SELECT {columns} FROM promotions")}
+    return [
+        LedgerFault(f"promotion {number}", "it is not what its events say")
+        for number in sorted(wanted.keys() | found.keys())
+        if wanted.get(number) != found.get(number)
     ]
 
 
@@ -274,7 +294,11 @@ def _run_faults(
     if event.type == EventType.ANSWER_RECORDED:
         record = _record(connection, event.seq)
         # A record that is not there is found by `_state_faults`, which knows whether it was burned.
-        return record_faults(record, _sources(connection, event.seq), event, before) if record else []
+        if record is None:
+            return []
+        sources = _sources(connection, event.seq)
+        faults = record_faults(record, sources, event, before)
+        return faults + ancestor_faults(record, sources, _ancestors(connection, event.seq))
     if event.type == EventType.CACHE_HIT:
         try:
             record = _record(connection, int(event.value["record_id"]))
@@ -293,3 +317,8 @@ def _record(connection: sqlite3.Connection, record_id: int) -> ProvidenceRecord 
 def _sources(connection: sqlite3.Connection, record_id: int) -> list[RecordSource]:
     query = "SELECT document_root, uri, role FROM record_sources WHERE record_id = ?"
     return [RecordSource(*row) for row in connection.execute(query, (record_id,))]
+
+
+def _ancestors(connection: sqlite3.Connection, record_id: int) -> list[Ancestor]:
+    query = "SELECT document_root, cache_key FROM record_ancestors WHERE record_id = ? ORDER BY document_root"
+    return [Ancestor(*row) for row in connection.execute(query, (record_id,))]

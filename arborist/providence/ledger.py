@@ -1,7 +1,7 @@
 """The ledger: records and audit events in one append-only SQLite file, safe for several processes at once."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,6 @@ from arborist.providence.audit_events import GENESIS, AuditEvent, EventType, New
 from arborist.providence.record import (
     FALSIFICATION_STATES,
     LIVE,
-    PROMOTED_URI_PREFIXES,
     NewRecord,
     ProvidenceRecord,
     RecordSource,
@@ -41,6 +40,8 @@ _WRITTEN_WITH_A_RECORD = frozenset(
         EventType.RECORD_FALSIFIED,
         EventType.RECORD_REVIVED,
         EventType.RECORD_RETIRED,
+        EventType.RECORD_PROMOTED,
+        EventType.PROMOTION_RETIRED,
         EventType.KINDERGARTEN_BURNED,
     }
 )
@@ -75,6 +76,17 @@ class RecordFilter:
         wanted = {condition: value for condition, value in conditions.items() if value is not None}
         clauses = [*wanted, *([] if self.with_retired else ["retired_at IS NULL"])]
         return " AND ".join(clauses) or "1", list(wanted.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """A transaction under way: `append` adds events, `execute` changes what follows from them."""
+
+    append: Callable[[Sequence[NewEvent]], list[AuditEvent]]
+    connection: sqlite3.Connection
+
+    def execute(self, statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return self.connection.execute(statement, parameters).fetchall()
 
 
 class Ledger:
@@ -220,7 +232,19 @@ class Ledger:
             event = self._append_events([NewEvent(EventType.KINDERGARTEN_BURNED, payload)])[0]
             self._connection.execute("DELETE FROM providence_records WHERE record_id = ?", (record_id,))
             self._connection.execute("DELETE FROM record_sources WHERE record_id = ?", (record_id,))
+            self._connection.execute("DELETE FROM record_ancestors WHERE record_id = ?", (record_id,))
             return event
+
+    @contextmanager
+    def changes(self) -> Iterator["Changes"]:
+        """One transaction of events and of what follows from them; all of it is there when the block has ended."""
+        with self._transaction():
+            yield Changes(self._append_events, self._connection)
+
+    def rows(self, query: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query; what SQLite says of a damaged file becomes a LedgerError."""
+        with _told_plainly(self.path):
+            return self._connection.execute(query, parameters).fetchall()
 
     def record(self, cache_key: str) -> ProvidenceRecord | None:
         """The unretired record of that key."""
@@ -289,16 +313,16 @@ class Ledger:
             return tuple(RecordSource(*row) for row in rows)
 
     def leaning_on(self, cache_key: str) -> list[str]:
-        """Cache keys, in order, of the records that lean on that promoted answer, directly or through others."""
-        spelled = " OR ".join("record_sources.uri = ? || leaned_on.cache_key" for _ in PROMOTED_URI_PREFIXES)
+        """Cache keys, in order, of the records that cite that promoted answer, directly or through others."""
         query = (
             "WITH RECURSIVE leaned_on(cache_key) AS (VALUES (?) UNION "
             "SELECT providence_records.cache_key FROM leaned_on "
-            f"JOIN record_sources ON {spelled} JOIN providence_records USING (record_id)) "
+            "CROSS JOIN record_ancestors USING (cache_key) "
+            "CROSS JOIN providence_records USING (record_id)) "
             "SELECT cache_key FROM leaned_on WHERE cache_key <> ? ORDER BY cache_key"
         )
         with _told_plainly(self.path):
-            rows = self._connection.execute(query, (cache_key, *PROMOTED_URI_PREFIXES, cache_key))
+            rows = self._connection.execute(query, (cache_key, cache_key))
             return [row[0] for row in rows]
 
     def citing(self, document_root: str) -> list[str]:
@@ -360,6 +384,10 @@ class Ledger:
         self._connection.executemany(
             "INSERT INTO record_sources(record_id, document_root, uri, role) VALUES (?, ?, ?, ?)",
             [(columns["record_id"], item.document_root, item.uri, item.role) for item in new.sources],
+        )
+        self._connection.executemany(
+            "INSERT INTO record_ancestors(record_id, document_root, cache_key) VALUES (?, ?, ?)",
+            [(columns["record_id"], item.document_root, item.cache_key) for item in new.ancestors],
         )
         return ProvidenceRecord(**columns, falsification_state=LIVE, retired_at=None)
 

@@ -21,7 +21,8 @@ from arborist.providence.audit_events import EventType
 from arborist.providence.audit_log import AuditLog, last_checkpoint
 from arborist.providence.bundle_verifier import FORMAT, LARGEST_BUNDLE, SHOWN_STAGES
 from arborist.providence.ledger import Ledger
-from arborist.providence.record import ProvidenceRecord, cache_key_domain, keyed_plan_hash, promoted_cache_key
+from arborist.providence.record import ProvidenceRecord, cache_key_domain, keyed_plan_hash
+from arborist.retrieval.promoted import promoted_cache_key
 
 _SHOWN_OF_PRIVATE = (*SHOWN_STAGES, "context")
 """What a bundle shows of a record whose payloads are private: what is proven, not how it was searched for."""

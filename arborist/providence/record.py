@@ -9,12 +9,10 @@ from arborist.answering.run_dag import RunDag, cache_key
 from arborist.errors import InputError
 from arborist.hashing import Domain, canonical_json, hash_json
 from arborist.merkle import leaf_hash, tree_root
-from arborist.policy import ProvenancePolicy
+from arborist.policy import SELF_REFERENCE, ProvenancePolicy
 from arborist.providence.schema import BLOBS, BOUND_COLUMNS
 from arborist.retrieval.context import Evidence
-
-PROMOTED_URI_PREFIXES = ("arborist://providence/", "aborist://providence/")
-"""How the uri of a promoted answer begins; the second is the older spelling."""
+from arborist.retrieval.promoted import promoted_cache_key
 
 LIVE = "live"
 FALSIFICATION_STATES = (LIVE, "failed", "stale", "quarantined")
@@ -27,6 +25,14 @@ class RecordSource:
     document_root: str
     uri: str
     role: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ancestor:
+    """A promoted answer that a record cites: the document as it was cited, and the cache key in its uri."""
+
+    document_root: str
+    cache_key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,11 @@ class NewRecord:
         """The record of a run whose context was `evidence`."""
         sources = {item.document_root: RecordSource(item.document_root, item.uri, item.role) for item in evidence}
         return cls(dag, cache_key, tuple(retrieval_keywords), tuple(sources.values()), policy)
+
+    @property
+    def ancestors(self) -> tuple[Ancestor, ...]:
+        """The promoted answers that it cites."""
+        return cited_ancestors(self.dag, self.sources)
 
     @property
     def kept_keywords(self) -> tuple[str, ...] | None:
@@ -183,6 +194,29 @@ class ProvidenceRecord:
         return shown | {"claims": json.loads(self.claims), "retrieval_keywords": keywords}
 
 
+def cited_items(dag: RunDag) -> list[dict[str, str]]:
+    """The items of the context that a claim cites, in their order there; `dag` has those two payloads."""
+    payloads = dag.payloads()
+    items = payloads["context"]["items"]
+    cited = {number for claim in payloads["verify"]["claims"] for number in claim["citations"]}
+    return [item for number, item in enumerate(items, start=1) if number in cited]
+
+
+def cited_ancestors(dag: RunDag, sources: Sequence[RecordSource]) -> tuple[Ancestor, ...]:
+    """The promoted answers that a claim cites, each document once: what has that role or such a uri.
+
+    What stood in the context and is not cited is no ancestor: the verdict does not rest on it.
+    """
+    uris = {source.document_root: source.uri for source in sources}
+    found = {}
+    for item in cited_items(dag):
+        root = item["document_root"]
+        key = promoted_cache_key(uris.get(root, ""))
+        if key is not None or item["role"] == SELF_REFERENCE:
+            found[root] = Ancestor(root, key or "")
+    return tuple(found[root] for root in sorted(found))
+
+
 def row_root(columns: Mapping[str, Any], sources: Sequence[RecordSource]) -> str:
     """Merkle root, in hex, over a row as it is stored: its text columns with its sources, its two blobs.
 
@@ -221,14 +255,6 @@ def keyed_plan_hash(dag: RunDag, keywords: Sequence[str] | None) -> str | None:
     if plan is None or keywords is None:
         return None
     return hash_json(Domain.RETRIEVAL_PLAN, plan | {"retrieval_keywords": list(keywords)})
-
-
-def promoted_cache_key(uri: str) -> str | None:
-    """The cache key in the uri of a promoted answer, in either spelling; None for any other uri."""
-    for prefix in PROMOTED_URI_PREFIXES:
-        if uri.startswith(prefix):
-            return uri.removeprefix(prefix)
-    return None
 
 
 def _json_text(value: Sequence[str] | None) -> str | None:

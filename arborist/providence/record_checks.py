@@ -10,9 +10,11 @@ from arborist.hashing import Domain, canonical_json
 from arborist.providence.audit_events import AuditEvent, EventType
 from arborist.providence.ledger_fault import LedgerFault
 from arborist.providence.record import (
+    Ancestor,
     ProvidenceRecord,
     RecordSource,
     cache_key_domain,
+    cited_ancestors,
     row_root,
     snapshot_root,
 )
@@ -38,6 +40,21 @@ def record_faults(
     except UNREADABLE:
         found = [("run", "its row, its run DAG or its event cannot be read")]
     return [LedgerFault(where, problem, key, stage) for stage, problem in found]
+
+
+def ancestor_faults(
+    record: ProvidenceRecord, sources: Sequence[RecordSource], ancestors: Sequence[Ancestor]
+) -> list[LedgerFault]:
+    """What is wrong with the promoted answers that a record is said to cite."""
+    try:
+        wanted = cited_ancestors(record.dag, sources)
+    except UNREADABLE:
+        # A run DAG that cannot be read is found by `record_faults`.
+        return []
+    if wanted == tuple(ancestors):
+        return []
+    problem = "the promoted answers that it cites are not those in record_ancestors"
+    return [LedgerFault(f"record {record.record_id}", problem, record.cache_key, "verify")]
 
 
 def hit_faults(record: ProvidenceRecord, event: AuditEvent, before: Sequence[AuditEvent]) -> list[LedgerFault]:

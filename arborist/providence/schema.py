@@ -131,7 +131,67 @@ def _first_version(database: "Database") -> None:
         database.execute(statement)
 
 
-MIGRATIONS: tuple[Callable[["Database"], None], ...] = (_first_version,)
+_PROMOTION_TRIGGERS = """
+CREATE TRIGGER promotions_come_with_their_event BEFORE INSERT ON promotions
+WHEN NOT EXISTS (SELECT 1 FROM audit_events WHERE seq = NEW.promoted_seq AND type = 'record_promoted')
+BEGIN SELECT RAISE(ABORT, 'a promotion comes with its event'); END;
+
+CREATE TRIGGER promotions_are_not_deleted BEFORE DELETE ON promotions
+BEGIN SELECT RAISE(ABORT, 'a promotion is retired, never deleted'); END;
+
+CREATE TRIGGER ancestors_are_not_updated BEFORE UPDATE ON record_ancestors
+BEGIN SELECT RAISE(ABORT, 'what a record leans on never changes'); END;
+
+CREATE TRIGGER ancestors_go_with_their_record BEFORE DELETE ON record_ancestors
+WHEN EXISTS (SELECT 1 FROM providence_records WHERE record_id = OLD.record_id)
+BEGIN SELECT RAISE(ABORT, 'what a record leans on goes with it'); END;
+"""
+
+_PROMOTION_INDEXES = """
+CREATE INDEX ancestors_by_cache_key ON record_ancestors(cache_key);
+CREATE INDEX promotions_by_cache_key ON promotions(cache_key);
+CREATE INDEX promotions_by_question ON promotions(question_hash) WHERE retired_seq IS NULL;
+CREATE INDEX promotions_by_promoted_seq ON promotions(promoted_seq);
+CREATE INDEX promotions_by_retired_seq ON promotions(retired_seq) WHERE retired_seq IS NOT NULL;
+CREATE INDEX records_by_question ON providence_records(question_hash);
+CREATE INDEX records_promotable ON providence_records(record_id)
+  WHERE audit_mode = 'STRICT' AND falsification_state = 'live' AND retired_at IS NULL;
+CREATE INDEX events_by_time ON audit_events(time);
+"""
+
+
+def _promotions(database: "Database") -> None:
+    """Which answers are promoted, and which promoted answers each record cites.
+
+    Both follow from what is there already. A ledger of the first version has neither: nothing could be promoted.
+    """
+    promotions = {
+        "number": int,
+        "document_root": str,
+        "cache_key": str,
+        "record_id": int,
+        "run_dag_root": str,
+        "question_hash": str,
+        "conversation_hash": str,
+        "promoted_seq": int,
+        "kindergarten_seconds": int,
+        "supersedes": str,
+        "retired_seq": int,
+        "retired_reason": str,
+    }
+    nullable = {"number", "supersedes", "retired_seq", "retired_reason"}
+    table = database.table("promotions")
+    table.create(promotions, pk="number", not_null=set(promotions) - nullable, strict=True)
+    table.create_index(["document_root"], index_name="promotions_by_document", unique=True)
+    ancestors = {"record_id": int, "document_root": str, "cache_key": str}
+    database.table("record_ancestors").create(
+        ancestors, pk=("record_id", "document_root"), not_null=set(ancestors), strict=True
+    )
+    for statement in _statements(_PROMOTION_INDEXES) + _statements(_PROMOTION_TRIGGERS):
+        database.execute(statement)
+
+
+MIGRATIONS: tuple[Callable[["Database"], None], ...] = (_first_version, _promotions)
 """Migration `n` leads from version `n` to `n + 1`."""
 
 VERSION = len(MIGRATIONS)

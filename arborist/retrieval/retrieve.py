@@ -9,6 +9,7 @@ from arborist.hashing import normalized_question, question_hash
 from arborist.policy import RankingPolicy, RetrievalDefaults
 from arborist.retrieval.plan import Filters, Frame, RetrievalPlan, RetrievedSource, ShardId
 from arborist.retrieval.search import search
+from arborist.retrieval.self_reference import supplemented
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +77,13 @@ def plan_for(
 def retrieved(
     plan: RetrievalPlan, question: str, shards: Sequence[Shard], ranking: RankingPolicy
 ) -> list[RetrievedSource]:
-    """What the plan brings up, best first, at most `top_k`; `shards` are those of the plan, in its order."""
+    """What the plan brings up, best first; `shards` are those of the plan, in its order.
+
+    At most `top_k`; in the mode `supplementary` promoted answers come after those, at most `self_reference_slots`.
+    """
     found = search(
         shards, normalized_question(question), plan.retrieval_keywords, over_fetch=plan.over_fetch, policy=ranking
     )
-    return found[: plan.top_k]
+    if ranking.self_reference_mode == "weighted":
+        return found[: plan.top_k]
+    return supplemented(found, plan.top_k, ranking)

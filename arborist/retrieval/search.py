@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 from arborist.corpus.shard import INDEX_VERSION, TOKENIZER, Shard, StoredChunk
 from arborist.errors import CorpusError
-from arborist.policy import RankingPolicy
+from arborist.policy import PROVIDENCE_SOURCE, SELF_REFERENCE, RankingPolicy
 from arborist.retrieval.plan import RetrievedSource
+from arborist.retrieval.promoted import promoted_cache_key
+from arborist.retrieval.self_reference import ranked
 from arborist.retrieval.terms import WORDS, Term, Tokenize, match_expression, query_terms, tokenizer
 
 SMALLEST_IDF = 1e-6
@@ -127,7 +129,7 @@ def search(
     terms = query_terms(question, keywords, policy, words, stems)
     if not terms:
         return []
-    statistics = summed_statistics(shards, [term.stem for term in terms])
+    statistics = summed_statistics(_weighing(shards, policy), [term.stem for term in terms])
     found: list[RetrievedSource] = []
     for shard in shards:
         with shard.reading():
@@ -135,7 +137,19 @@ def search(
                 _scored(shard, chunk, bm25(chunk, terms, statistics, policy, stems), policy)
                 for chunk in candidates(shard, terms, over_fetch, policy)
             ]
-    return sorted(found, key=lambda source: (-source.score, source.document_root, source.chunk_index))
+    return ranked(found)
+
+
+def _weighing(shards: Sequence[Shard], policy: RankingPolicy) -> Sequence[Shard]:
+    """The shards whose statistics weigh the terms.
+
+    Where promoted answers only supplement, their words must not shift the weights that primary evidence is ranked
+    by: they repeat the very words that are asked about.
+    """
+    if policy.self_reference_mode == "weighted":
+        return shards
+    others = [shard for shard in shards if shard.meta.source != PROVIDENCE_SOURCE and shard.meta.chunks]
+    return others or shards
 
 
 def _refuse_other_indexes(shards: Sequence[Shard]) -> None:
@@ -147,7 +161,8 @@ def _refuse_other_indexes(shards: Sequence[Shard]) -> None:
 
 
 def _scored(shard: Shard, chunk: StoredChunk, score: float, policy: RankingPolicy) -> RetrievedSource:
-    role = policy.role(shard.meta.source)
+    promoted = promoted_cache_key(chunk.uri) is not None
+    role = SELF_REFERENCE if promoted else policy.role(shard.meta.source)
     return RetrievedSource(
         shard=shard.meta.shard,
         document_root=chunk.document_root,

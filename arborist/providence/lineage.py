@@ -1,0 +1,102 @@
+"""What a record leans on through promoted answers, and whether it still stands (`self-providence.md`)."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from arborist.answering.model import STRICT
+from arborist.policy import SELF_REFERENCE
+from arborist.providence.ledger import Ledger
+from arborist.providence.promotions import promotion_of_document
+from arborist.providence.record import LIVE, ProvidenceRecord
+from arborist.retrieval.context import Evidence
+
+SHOWN_DIGITS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class LeaningRecord:
+    """A record that cites a promoted answer, directly or through others. `promoted`: it is a source itself."""
+
+    cache_key: str
+    question: str
+    audit_mode: str
+    promoted: bool
+
+
+def refused_roots(ledger: Ledger, evidence: Iterable[Evidence]) -> dict[str, str]:
+    """The documents of promoted answers that no claim may rest on at this moment, each with the reason."""
+    roots = {item.document_root for item in evidence if item.role == SELF_REFERENCE}
+    reasons = {root: refusal_of_document(ledger, root) for root in sorted(roots)}
+    return {root: reason for root, reason in reasons.items() if reason}
+
+
+def refusal_of_document(ledger: Ledger, document_root: str) -> str:
+    """Why a promoted document may not be rested on now; empty where its record and every ancestor stand."""
+    return _first_refusal(ledger, [document_root])
+
+
+def refusal_of_record(ledger: Ledger, record: ProvidenceRecord) -> str:
+    """Why a record may not be served for what it was; empty where it is live and so is every ancestor.
+
+    The trust of an answer is the lowest in its lineage: an ancestor that is anything but live, STRICT and in use
+    refuses all that leans on it.
+    """
+    if record.falsification_state != LIVE:
+        return f"this record is {record.falsification_state}"
+    return _first_refusal(ledger, _cited_documents(ledger, record.record_id))
+
+
+def refusal_of_ancestors(ledger: Ledger, record_id: int) -> str:
+    """Why what a record leans on does not stand; empty where all of it does, or where it leans on nothing."""
+    return _first_refusal(ledger, _cited_documents(ledger, record_id))
+
+
+def _first_refusal(ledger: Ledger, document_roots: Iterable[str]) -> str:
+    waiting, seen = list(document_roots), set(document_roots)
+    while waiting:
+        root = waiting.pop()
+        promotion = promotion_of_document(ledger, root)
+        if promotion is None:
+            return f"no record of this ledger stands behind the promoted document {root[:SHOWN_DIGITS]}"
+        key = promotion.cache_key[:SHOWN_DIGITS]
+        # The run, not the key alone: asked anew, the same key may stand for another answer.
+        rows = ledger.rows(
+            "SELECT record_id, falsification_state, audit_mode FROM providence_records "
+            "WHERE cache_key = ? AND run_dag_root = ? AND retired_at IS NULL",
+            (promotion.cache_key, promotion.run_dag_root),
+        )
+        if not rows:
+            return f"the record {key} that it leans on was retired"
+        record_id, state, mode = rows[0]
+        if state != LIVE:
+            return f"the record {key} that it leans on is {state}"
+        if mode != STRICT:
+            return f"the record {key} that it leans on is {mode}"
+        cited = set(_cited_documents(ledger, record_id)) - seen
+        waiting += sorted(cited)
+        seen |= cited
+    return ""
+
+
+def _cited_documents(ledger: Ledger, record_id: int) -> list[str]:
+    rows = ledger.rows("SELECT document_root FROM record_ancestors WHERE record_id = ?", (record_id,))
+    return [root for (root,) in rows]
+
+
+def blast_radius(ledger: Ledger, cache_key: str) -> list[LeaningRecord]:
+    """Every record in use that leans on the promoted answer of that key, directly or not, in order of key."""
+    rows = ledger.rows(
+        "WITH RECURSIVE leaning(record_id, cache_key) AS ("
+        "SELECT record_id, providence_records.cache_key FROM record_ancestors "
+        "CROSS JOIN providence_records USING (record_id) WHERE record_ancestors.cache_key = ? UNION "
+        "SELECT record_ancestors.record_id, providence_records.cache_key FROM leaning "
+        "CROSS JOIN record_ancestors ON record_ancestors.cache_key = leaning.cache_key "
+        "CROSS JOIN providence_records ON providence_records.record_id = record_ancestors.record_id) "
+        "SELECT cache_key, question, audit_mode, "
+        "EXISTS (SELECT 1 FROM promotions WHERE promotions.cache_key = providence_records.cache_key "
+        "AND retired_seq IS NULL) "
+        "FROM leaning CROSS JOIN providence_records USING (record_id, cache_key) "
+        "WHERE retired_at IS NULL AND cache_key <> ? ORDER BY cache_key",
+        (cache_key, cache_key),
+    )
+    return [LeaningRecord(key, question, mode, bool(promoted)) for key, question, mode, promoted in rows]
