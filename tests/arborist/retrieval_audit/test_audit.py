@@ -183,6 +183,18 @@ def test_stages_follow_their_order(stage: int, tmp_path: Path) -> None:
     assert audited(bundle, tmp_path)["first_failure"]["code"] == STAGES[stage][0]
 
 
+@pytest.mark.parametrize("member", ["expected_source", "customer", "unrelated"])
+@pytest.mark.parametrize("value", [None, "x", []])
+def test_an_input_member_of_another_type_is_named(member: str, value: Any, tmp_path: Path) -> None:
+    bundle = file_bundle()
+    put(f"audit/{member}", value)(bundle)
+    assert audited(bundle, tmp_path)["first_failure"] == {
+        "code": "input-field-invalid",
+        "at": f"/input/{member}",
+        "status": "failed",
+    }
+
+
 def test_a_changed_snapshot_does_not_end_the_audit(tmp_path: Path) -> None:
     bundle = file_bundle()
     for part in ("knowledge_base", "knowledge_source", "original"):

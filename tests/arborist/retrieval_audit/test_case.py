@@ -70,6 +70,20 @@ def test_missing_blocks_are_not_the_shape_of_no_support(tmp_path: Path) -> None:
     assert report["cases"]["unrelated"]["no_support_shape"] is False
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        rows("unrelated", {"ref_id": 0, "content": "x"}),
+        put(
+            "unrelated/response_body/references",
+            [file_bundle().documents["customer"]["response_body"]["references"][0]],
+        ),
+    ],
+)
+def test_a_row_or_a_reference_alone_is_not_the_shape_of_no_support(change: Change, tmp_path: Path) -> None:
+    assert audited(file_bundle(), tmp_path, change)["cases"]["unrelated"]["no_support_shape"] is False
+
+
 def test_text_that_cannot_be_read_is_not_the_shape_of_no_support(tmp_path: Path) -> None:
     report = audited(file_bundle(), tmp_path, text("unrelated", "[}"))
     assert report["cases"]["unrelated"]["no_support_shape"] is False
@@ -100,6 +114,17 @@ def test_a_problem_inside_one_case_leaves_the_other_to_be_read(tmp_path: Path) -
 )
 def test_a_case_without_an_http_status_is_absent(change: Change, tmp_path: Path) -> None:
     assert list(audited(file_bundle(), tmp_path, change)["cases"]) == ["unrelated"]
+
+
+@pytest.mark.parametrize("http_status", [100, 201, 206, 599])
+def test_any_other_http_status_is_failed_and_shown(http_status: int, tmp_path: Path) -> None:
+    report = audited(file_bundle(), tmp_path, put("customer/http_status", http_status))
+    assert report["first_failure"] == {
+        "code": "http-status-not-200",
+        "at": "/customer/response/http_status",
+        "status": "failed",
+    }
+    assert report["cases"]["customer"]["http_status"] == http_status
 
 
 def test_the_body_of_a_refused_request_is_searched_for_its_error(tmp_path: Path) -> None:
