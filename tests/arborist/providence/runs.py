@@ -47,7 +47,11 @@ def evidence(text: str = WAR, uri: str = "test:oceania", number: int = 1, role: 
 
 
 def retrieval(
-    question: str, keywords: Sequence[str] = (), items: Sequence[Evidence] = (), **policy: Any
+    question: str,
+    keywords: Sequence[str] = (),
+    items: Sequence[Evidence] | None = None,
+    shards: tuple[ShardId, ...] = (ShardId("test-000", "5" * 64),),
+    **policy: Any,
 ) -> Retrieval:
     frame = Frame.choose(keywords)
     plan = RetrievalPlan(
@@ -58,10 +62,10 @@ def retrieval(
         over_fetch=32,
         max_context_chars=12_000,
         filters=Filters(),
-        shard_ids=(ShardId("test-000", "5" * 64),),
+        shard_ids=shards,
         ranking_policy_hash=RankingPolicy().digest(),
     )
-    context = items or (evidence(),)
+    context = (evidence(),) if items is None else items
     shown = f" {' '.join(keywords)}" if policy.get("show_keywords_to_model") else ""
     return Retrieval(
         question=question,
@@ -88,24 +92,26 @@ def retrieval(
     )
 
 
-def answered(text: str = "Oceania is at war with Eastasia. [E1]", audit_mode: str = "STRICT") -> Answered:
+def answered(text: str = WAR, *, cites: bool = True) -> Answered:
     return Answered(
         answer=ModelAnswer(text),
         model=ModelIdentity("test-model", "1", (("seed", 7),)),
-        claims=(Claim(text, (1,), "supported"),),
+        claims=(Claim(text, (1,), "supported"),) if cites else (),
         verifier_policy={"rules": "test 1"},
-        audit_mode=audit_mode,
+        audit_mode="STRICT" if cites else "UNGROUNDED",
     )
 
 
-def run(question: str, keywords: Sequence[str] = (), items: Sequence[Evidence] = (), **policy: Any) -> RunDag:
+def run(
+    question: str, keywords: Sequence[str] = (), items: Sequence[Evidence] | None = None, **policy: Any
+) -> RunDag:
     return run_dag(retrieval_nodes(retrieval(question, keywords, items, **policy)), answered())
 
 
 def new_record(
     question: str,
     keywords: Sequence[str] = (),
-    items: Sequence[Evidence] = (),
+    items: Sequence[Evidence] | None = None,
     provenance: ProvenancePolicy | None = None,
     **policy: Any,
 ) -> NewRecord:
@@ -118,7 +124,7 @@ def new_record(
         if switches.retrieval_plan_affects_cache_key
         else None,
     )
-    return NewRecord.of_run(dag, key, items or (evidence(),), keywords, switches)
+    return NewRecord.of_run(dag, key, (evidence(),) if items is None else items, keywords, switches)
 
 
 def appending(home: Path, name: str, count: int) -> subprocess.Popen[str]:

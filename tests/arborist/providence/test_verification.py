@@ -165,7 +165,7 @@ def test_a_column_cannot_be_emptied(target: Target, column: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "stage"),
     [
-        (b"Oceania is at war with Eastasia. [E1]", b"Oceania is at war with Eurasia.. [E1]", "answer"),
+        (b'"text":"Oceania is at war', b'"text":"Eurasia is at war', "answer"),
         (b'"retrieval_keywords":["Oceania"', b'"retrieval_keywords":["Eurasia"', "retrieval_plan"),
         (b"Answer from the evidence.", b"Answer from your opinion.", "prompt"),
         (b'"top_k":8', b'"top_k":9', "retrieval_plan"),
