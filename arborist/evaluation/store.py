@@ -189,7 +189,7 @@ class EvaluationStore:
             )
         ]
         benchmark = run.identity.benchmark
-        same = [stored for stored in pinned if benchmark and stored.summary.identity.benchmark == benchmark]
+        same = [stored for stored in pinned if stored.summary.identity.benchmark == benchmark]
         return next(iter(same or pinned), None)
 
     def baselines(self, set_identifier: str | None = None) -> list[Baseline]:

@@ -87,6 +87,15 @@ def test_the_published_preimages_of_labels(name: str, expected: str) -> None:
     assert preimage(labels_parts(questions(BY_NAME[name]))).decode("ascii") == expected
 
 
+def test_rows_and_targets_are_sorted_by_their_bytes_before_base64() -> None:
+    """`/w==`, the Base64 of 0xff, would come before `YQ==`, that of `a`."""
+    last = byte_text(b"\xff")
+    ids = [GoldenQuestion(last, "Q", Form.GAP, (last, "a")), GoldenQuestion("a", "Q", Form.GAP)]
+    rows = labels_parts(ids)[1]
+    assert [row[0] for row in rows] == ["YQ==", "/w=="]
+    assert rows[1][4] == ["YQ==", "/w=="]
+
+
 A = GoldenQuestion("a", "Question A?", Form.MATCH, ("doc-b", "doc-a"), "normal")
 B = GoldenQuestion("b", "Question B?", Form.GAP)
 
