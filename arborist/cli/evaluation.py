@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from arborist.cli.options import config_option, home_option, json_option
 from arborist.clock import SystemClock
 from arborist.errors import ArboristError, InputError
 from arborist.evaluation import golden_import, report
@@ -40,23 +41,6 @@ from arborist.evaluation.trec import write_trec
 SECONDS_PER_DAY = 86_400
 
 
-class ReportingCommand(click.Command):
-    """A command that prints an ArboristError on standard error and exits with its code."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except ArboristError as error:
-            click.echo(f"Error: {error}", err=True)
-            ctx.exit(error.exit_code)
-
-
-class ReportingGroup(click.Group):
-    """A group whose commands are ReportingCommands."""
-
-    command_class = ReportingCommand
-
-
 class ToleranceType(click.ParamType[float]):
     """A number in 0..1, in the notation that `parsed_tolerance` takes."""
 
@@ -72,14 +56,6 @@ class ToleranceType(click.ParamType[float]):
             raise click.UsageError(str(error), ctx) from error
 
 
-home_option = click.option(
-    "--home",
-    type=click.Path(path_type=Path, file_okay=False),
-    envvar="ARBORIST_HOME",
-    default=Path("var"),
-    help="Data folder (default: ARBORIST_HOME or ./var).",
-)
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON for machines.")
 golden_folder_option = click.option(
     "--golden",
     "golden_folder",
@@ -89,7 +65,7 @@ golden_folder_option = click.option(
 )
 
 
-@click.group(cls=ReportingGroup)
+@click.group()
 def golden() -> None:
     """Golden question sets: check and import."""
 
@@ -157,7 +133,7 @@ def golden_import_command(
         click.echo(f"left out {count}: {reason}")
 
 
-@click.command(cls=ReportingCommand)
+@click.command()
 @click.argument("golden_set", metavar="SET")
 @click.option("--retriever", required=True, help="A registered name, module:function, or an http(s) URL.")
 @click.option("--top-k", type=int, default=TOP_K, help="Distinct documents that count as found.")
@@ -174,6 +150,7 @@ def golden_import_command(
 @click.option("--trec-files", type=click.Path(path_type=Path), help="Folder to write run.trec and qrels.trec to.")
 @golden_folder_option
 @home_option
+@config_option
 @json_option
 @click.pass_context
 def evaluate(
@@ -195,13 +172,14 @@ def evaluate(
     trec_files: Path | None,
     golden_folder: Path,
     home: Path,
+    config: Path,
     as_json: bool,
 ) -> None:
     """Measure a retriever on a golden SET (a file, or an identifier) and hold it against its baseline."""
     graded = _found_set(golden_set, golden_folder)
     evaluation = evaluate_against_baseline(
         graded,
-        _found_retriever(retriever, RetrieverContext(home, keywords), provenance),
+        _found_retriever(retriever, RetrieverContext(home, keywords, config), provenance),
         _store(home),
         SystemClock(),
         protocol=ScoringProtocol(top_k, over_fetch),
@@ -219,7 +197,7 @@ def evaluate(
         ctx.exit(evaluation.exit_code)
 
 
-@click.group(cls=ReportingGroup)
+@click.group()
 def baseline() -> None:
     """The runs that others are held against."""
 
@@ -253,7 +231,7 @@ def baseline_show(*, golden_set: str | None, golden_folder: Path, home: Path, as
         )
 
 
-@click.group(cls=ReportingGroup)
+@click.group()
 def evaluations() -> None:
     """The runs that were kept."""
 

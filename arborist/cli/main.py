@@ -14,7 +14,11 @@ PLUGIN_GROUP = "arborist.commands"
 
 COMMANDS: Mapping[str, str] = {
     "ask": "arborist.cli.ask:ask",
+    "baseline": "arborist.cli.evaluation:baseline",
     "corpus": "arborist.cli.corpus:corpus",
+    "evaluate": "arborist.cli.evaluation:evaluate",
+    "evaluations": "arborist.cli.evaluation:evaluations",
+    "golden": "arborist.cli.evaluation:golden",
     "inspect": "arborist.cli.providence:inspect",
     "ledger": "arborist.cli.ledger:ledger",
     "prove": "arborist.cli.ledger:prove",

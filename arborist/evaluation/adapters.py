@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from arborist.errors import InputError
 from arborist.evaluation.bytestrings import is_utf8, text_bytes, untagged
 from arborist.evaluation.errors import RetrieverError
+from arborist.evaluation.fts5_retriever import chunked_retriever
 from arborist.evaluation.provenance import RetrievalProvenance
 from arborist.evaluation.retriever import Retriever, RetrieverContext, RetrieverRegistry
 
@@ -123,6 +124,9 @@ def retriever_named(name: str, registry: RetrieverRegistry, context: RetrieverCo
     factory = registry.find(name)
     if factory is not None:
         return factory(context)
+    chunked = chunked_retriever(name, context)
+    if chunked is not None:
+        return chunked
     if ":" not in name:
         known = ", ".join(registry.names()) or "none registered"
         raise RetrieverError(f"Unknown retriever {name} (known: {known}; or module:function, or an http(s) URL)")

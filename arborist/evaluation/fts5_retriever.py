@@ -154,20 +154,20 @@ def chunked_retriever(name: str, context: RetrieverContext) -> Retriever | None:
     found = CHUNKED.fullmatch(name)
     if found is None:
         return None
-    return Fts5Retriever(name, chunked_anew(context.workspace, int(found[1])), context.keywords)
+    return Fts5Retriever(name, chunked_anew(context.workspace(), int(found[1])), context.keywords)
 
 
 def _plain(context: RetrieverContext) -> Retriever:
     if context.keywords:
         raise InputError(f"keywords are for the retriever {FTS5_KEYWORDS}")
-    return Fts5Retriever(FTS5, context.workspace.corpus)
+    return Fts5Retriever(FTS5, context.workspace().corpus)
 
 
 def _with_keywords(context: RetrieverContext) -> Retriever:
     if not context.keywords:
         raise InputError(f"{FTS5_KEYWORDS} needs a keyword or more (--keyword)")
-    return Fts5Retriever(FTS5_KEYWORDS, context.workspace.corpus, context.keywords)
+    return Fts5Retriever(FTS5_KEYWORDS, context.workspace().corpus, context.keywords)
 
 
 def _with_promoted(context: RetrieverContext) -> Retriever:
-    return Fts5Retriever(PROMOTED, context.workspace.corpus, context.keywords)
+    return Fts5Retriever(PROMOTED, context.workspace().corpus, context.keywords)

@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from arborist.evaluation.errors import RegistryError, RetrieverError
 from arborist.evaluation.provenance import RetrievalProvenance
+from arborist.workspace import DEFAULT_CONFIG, Workspace
 
 DUPLICATE_RETRIEVER = 1794000060
 MAX_IDENTIFIER_BYTES = 150
@@ -71,10 +72,15 @@ def undeclared(retriever: Retriever) -> Retriever:
 
 @dataclass(frozen=True, slots=True)
 class RetrieverContext:
-    """What a retriever is built from: the project's data folder and keywords that widen every search."""
+    """What a retriever is built from: the home, its `corpus.toml`, and keywords that widen every search."""
 
     home: Path
     keywords: tuple[str, ...] = ()
+    config: Path = DEFAULT_CONFIG
+
+    def workspace(self) -> Workspace:
+        """Raises ConfigError for a `corpus.toml` that cannot be used."""
+        return Workspace.open(self.home, self.config)
 
 
 class RetrieverFactory(Protocol):
