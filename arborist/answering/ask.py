@@ -25,6 +25,7 @@ from arborist.errors import LedgerError
 from arborist.hashing import canonical_json
 from arborist.policy import Policy
 from arborist.providence.ledger import Ledger
+from arborist.providence.lineage import refusal_of_record, refused_roots
 from arborist.providence.record import LIVE, NewRecord, ProvidenceRecord
 from arborist.retrieval.context import Evidence, evidence_within
 from arborist.retrieval.plan import Frame, RetrievalPlan, RetrievedSource
@@ -156,7 +157,7 @@ class Asker:
             return None
         dag = run_dag_on_hit(run.nodes, record.dag)
         self.ledger.append_hit(record, dag, run.kept_keywords)
-        refusal = "" if record.falsification_state == LIVE else f"this record is {record.falsification_state}"
+        refusal = refusal_of_record(self.ledger, record)
         return run.reply(record, dag, stored_claims(record), refusal=refusal, cache_hit=True)
 
     def _record(self, run: "PreparedRun", retiring: ProvidenceRecord | None = None) -> Reply:
@@ -180,7 +181,12 @@ class Asker:
     def _verdict(self, answer: ModelAnswer, evidence: Sequence[Evidence]) -> Verdict:
         if answer.abstained:
             return Verdict()
-        return self.verifier.verify(answer.text, evidence, allowed_roles=self.policy.answering.allowed_roles)
+        return self.verifier.verify(
+            answer.text,
+            evidence,
+            allowed_roles=self.policy.answering.allowed_roles,
+            refused_roots=refused_roots(self.ledger, evidence),
+        )
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,9 @@ from arborist.answering.question import Question
 from arborist.answering.sentences import sentences_of
 from arborist.answering.statement import statement_of
 from arborist.errors import InputError
+from arborist.policy import SELF_REFERENCE
 from arborist.retrieval.context import Evidence
+from arborist.retrieval.promoted import claims_stated
 
 REVISION = "extractive-1"
 
@@ -145,7 +147,9 @@ class _Read:
 
     def __init__(self, evidence: Evidence) -> None:
         self._number = evidence.number
-        self._sentences = [" ".join(sentence.text.split()) for sentence in sentences_of(evidence.text)]
+        # A promoted answer is read for its claims: its question covers every question like it, and answers none.
+        text = claims_stated(evidence.text) if evidence.role == SELF_REFERENCE else evidence.text
+        self._sentences = [" ".join(sentence.text.split()) for sentence in sentences_of(text)]
         title = frozenset(statement_of(evidence.title).keys)
         statements = [statement_of(sentence) for sentence in self._sentences]
         self.passages = [

@@ -86,7 +86,7 @@ def _publish(source: Source, home: Home, spool: "_Spool", input_digest: str) -> 
             f"check path and include in [sources.{config.name}]",
         )
     digests = {
-        shard: _write_shard_documents(home, config.name, shard, spool.documents(number))
+        shard: write_shard_documents(home, config.name, shard, spool.documents(number))
         for number, shard in enumerate(config.shard_names)
     }
     with replacing(home.skipped_file(config.name)) as partial, partial.open("wb") as handle:
@@ -98,7 +98,7 @@ def _publish(source: Source, home: Home, spool: "_Spool", input_digest: str) -> 
     return manifest
 
 
-def _write_shard_documents(home: Home, source: str, shard: str, documents: Iterator[Document]) -> str:
+def write_shard_documents(home: Home, source: str, shard: str, documents: Iterator[Document]) -> str:
     """Write the shard's documents, ordered by uri; return their digest (a Merkle root over all they hold)."""
     path = home.documents_file(source, shard)
     frontier = Frontier()

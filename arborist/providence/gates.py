@@ -125,9 +125,9 @@ def _is_first_generation(ledger: Ledger, candidate: Candidate) -> bool:
 
 def _claim_gate(candidate: Candidate) -> Gate | None:
     claims = json.loads(candidate.claims)
-    if any(claim["lazy_anchor_demoted"] for claim in claims):
+    if any(claim.get("lazy_anchor_demoted") for claim in claims):
         return Gate.LAZY_ANCHOR
-    return Gate.SEMANTIC if any(claim["semantic_demoted"] for claim in claims) else None
+    return Gate.SEMANTIC if any(claim.get("semantic_demoted") for claim in claims) else None
 
 
 def _policy_gate(candidate: Candidate, policy: GatePolicy) -> Gate | None:

@@ -199,7 +199,7 @@ class Ledger:
             self._connection.execute(
                 "UPDATE providence_records SET retired_at = ? WHERE record_id = ?", (event.time, record.record_id)
             )
-            return self._record_numbered(record.record_id)
+            return self.record_numbered(record.record_id)
 
     def set_state(self, cache_key: str, state: str, reason: str) -> ProvidenceRecord:
         """Give the record of that key another falsification state, and return it.
@@ -220,12 +220,12 @@ class Ledger:
                 "UPDATE providence_records SET falsification_state = ? WHERE record_id = ?",
                 (state, record.record_id),
             )
-            return self._record_numbered(record.record_id)
+            return self.record_numbered(record.record_id)
 
     def burn(self, record_id: int, reason: str) -> AuditEvent:
         """Delete a retired record; the log keeps its digests. Raises LedgerError where it is in use or missing."""
         with self._transaction():
-            record = self._record_numbered(record_id)
+            record = self.record_numbered(record_id)
             if record.retired_at is None:
                 raise LedgerError(f"record {record_id} is in use: retire it first")
             payload = {"cache_key": record.cache_key, "record_id": record_id, "reason": reason}
@@ -413,7 +413,8 @@ class Ledger:
             for row in self._connection.execute(query, parameters):
                 yield ProvidenceRecord(*row)
 
-    def _record_numbered(self, record_id: int) -> ProvidenceRecord:
+    def record_numbered(self, record_id: int) -> ProvidenceRecord:
+        """The record of that number, retired or not. Raises LedgerError where there is none."""
         for record in self._records("record_id = ?", [record_id]):
             return record
         raise LedgerError(f"{self.path}: there is no record {record_id}")

@@ -47,3 +47,12 @@ def uncited(text: str) -> str:
 def cited_leaves(text: str) -> frozenset[str]:
     """The first digits of the leaf hashes of all chunks that the text of a promoted answer cites."""
     return frozenset(_CITE.findall(text))
+
+
+def claims_stated(text: str) -> str:
+    """What a chunk of a promoted answer states: its claims a line each, without the question and the cites.
+
+    A chunk that holds no claim line is given back as it is.
+    """
+    claims = [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ")]
+    return "\n".join(_CITE.sub("", claim).strip() for claim in claims) or text
