@@ -4,15 +4,17 @@ Exit codes are this project's: 2 for input that cannot be used and 3 for nothing
 contract's source knew only 1.
 """
 
+import io
 import json
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
-from click.testing import CliRunner, Result
 
-from arborist.cli.evaluation import baseline, evaluate, evaluations, golden
+from arborist.cli.main import main
 
 QUESTIONS = [
     {"identifier": "office.test", "name": "Office"},
@@ -45,6 +47,15 @@ LABELS = {
 }
 
 
+@dataclass(frozen=True)
+class Result:
+    """How a command ended and what it said."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
 class Office:
     """A folder with a golden set, a retriever that reads its answers from a file, and labels for it."""
 
@@ -61,25 +72,34 @@ class Office:
     def evaluate(self, rankings: dict[str, Any], *options: str, declared: bool = True) -> Result:
         (self.folder / "rankings.json").write_text(json.dumps(rankings), "utf-8")
         labels = ["--provenance", "labels.json"] if declared else []
-        return self.run(evaluate, "office.test", "--retriever", "office_cli_search:find", *labels, *options)
+        return self.run("evaluate", "office.test", "--retriever", "office_cli_search:find", *labels, *options)
 
     def evaluate_strictly(self, rankings: dict[str, Any], *options: str, declared: bool = True) -> Result:
         return self.evaluate(rankings, "--fail-on-regression", *options, declared=declared)
 
-    def run(self, command: click.Command, *arguments: str) -> Result:
-        result = CliRunner().invoke(command, list(arguments))
-        assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-        return result
+    def run(self, *arguments: str) -> Result:
+        """What `arborist` with these arguments prints and exits with, called as the console script is."""
+        stdout, stderr = io.StringIO(), io.StringIO()
+        with (
+            pytest.MonkeyPatch.context() as patched,
+            redirect_stdout(stdout),
+            redirect_stderr(stderr),
+            pytest.raises(SystemExit) as left,
+        ):
+            patched.setattr(sys, "argv", ["arborist", *arguments])
+            main()
+        assert isinstance(left.value.code, int)
+        return Result(left.value.code, stdout.getvalue(), stderr.getvalue())
 
     def promote(self, run_id: int = 1) -> Result:
-        return self.run(baseline, "promote", str(run_id))
+        return self.run("baseline", "promote", str(run_id))
 
     def questions_asked(self) -> int:
         asked = self.folder / "asked.txt"
         return len(asked.read_text("utf-8").splitlines()) if asked.exists() else 0
 
     def kept(self) -> int:
-        return len(json.loads(self.run(evaluations, "list", "--json").stdout))
+        return len(json.loads(self.run("evaluations", "list", "--json").stdout))
 
 
 @pytest.fixture
@@ -87,13 +107,13 @@ def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Office:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ARBORIST_HOME", str(tmp_path / "var"))
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.delitem(__import__("sys").modules, "office_cli_search", raising=False)
+    monkeypatch.delitem(sys.modules, "office_cli_search", raising=False)
     return Office(tmp_path)
 
 
 def test_an_unknown_set_is_told_with_the_known_ones(office: Office) -> None:
     """C1"""
-    result = office.run(evaluate, "other.test", "--retriever", "office_cli_search:find")
+    result = office.run("evaluate", "other.test", "--retriever", "office_cli_search:find")
     assert result.exit_code == 2
     assert "Unknown golden question set other.test" in result.stderr
     assert "office.test" in result.stderr
@@ -102,7 +122,7 @@ def test_an_unknown_set_is_told_with_the_known_ones(office: Office) -> None:
 
 def test_an_unknown_retriever_is_told(office: Office) -> None:
     """C2"""
-    result = office.run(evaluate, "office.test", "--retriever", "nothing")
+    result = office.run("evaluate", "office.test", "--retriever", "nothing")
     assert result.exit_code == 2
     assert "Unknown retriever nothing" in result.stderr
 
@@ -121,7 +141,7 @@ def test_a_perfect_first_run_prints_its_figures_and_is_kept(office: Office) -> N
         "Baseline state: baseline",
     ):
         assert line in result.stdout.splitlines()
-    listed = json.loads(office.run(evaluations, "list", "--json").stdout)
+    listed = json.loads(office.run("evaluations", "list", "--json").stdout)
     assert [(run["retriever"], run["set"]) for run in listed] == [("office_cli_search:find", "office.test")]
 
 
@@ -222,7 +242,7 @@ def test_a_retriever_that_fails_on_everything_exits_2_and_keeps_nothing(office: 
     result = office.evaluate(dict.fromkeys(RIGHT, "raise"))
     assert result.exit_code == 2
     assert "it raised OSError" in result.stderr
-    assert "secret" not in result.output
+    assert "secret" not in result.stdout + result.stderr
     assert office.kept() == 0
 
 
@@ -261,11 +281,11 @@ def test_details_are_kept_on_demand_only(office: Office) -> None:
 
 
 def test_baselines_are_shown_once_promoted(office: Office) -> None:
-    assert office.run(baseline, "show").stdout == "no baseline is pinned\n"
+    assert office.run("baseline", "show").stdout == "no baseline is pinned\n"
     office.evaluate(RIGHT)
     assert office.promote().stdout == "run 1 is the baseline of office.test by office_cli_search:find\n"
-    assert "top-1 2/2" in office.run(baseline, "show", "office.test").stdout
-    shown = json.loads(office.run(baseline, "show", "golden/office.jsonl", "--json").stdout)
+    assert "top-1 2/2" in office.run("baseline", "show", "office.test").stdout
+    shown = json.loads(office.run("baseline", "show", "golden/office.jsonl", "--json").stdout)
     assert [(entry["runId"], "promotedAt" in entry) for entry in shown] == [(1, True)]
     missing = office.promote(9)
     assert missing.exit_code == 2
@@ -277,11 +297,11 @@ def test_equal_benchmarks_are_compared_and_others_refused_with_the_field(office:
     office.evaluate(HALF)
     office.declare({"corpusRevision": "corpus-v2"})
     office.evaluate(RIGHT)
-    compared = office.run(evaluations, "compare", "1", "2")
+    compared = office.run("evaluations", "compare", "1", "2")
     assert compared.exit_code == 0
     assert "top-1 2/2 -> 1/2 (-50.0 points)" in compared.stdout
     assert "McNemar p = 1.0000" in compared.stdout
-    refused = office.run(evaluations, "compare", "1", "3", "--json")
+    refused = office.run("evaluations", "compare", "1", "3", "--json")
     assert refused.exit_code == 3
     assert "Error: not comparable: corpusRevision: corpus-v1 -> corpus-v2" in refused.stderr
     said = json.loads(refused.stdout)
@@ -307,7 +327,7 @@ def test_trec_files_are_written_on_demand(office: Office) -> None:
 
 def test_old_runs_are_purged(office: Office) -> None:
     office.evaluate(RIGHT)
-    assert office.run(evaluations, "purge", "--older-than", "0").stdout == "deleted 0 runs\n"
+    assert office.run("evaluations", "purge", "--older-than", "0").stdout == "deleted 0 runs\n"
     assert office.kept() == 1
 
 
@@ -316,20 +336,20 @@ def test_labels_that_are_not_allowed_are_refused_with_their_file(office: Office)
     result = office.evaluate(RIGHT)
     assert result.exit_code == 2
     assert "labels.json: modelRevision is not a label" in result.stderr
-    assert "word@" not in result.output
+    assert "word@" not in result.stdout + result.stderr
 
 
 def test_checking_a_golden_set_lists_every_fault_or_what_it_holds(office: Office) -> None:
-    good = office.run(golden, "check", "golden/office.jsonl")
+    good = office.run("golden", "check", "golden/office.jsonl")
     assert good.exit_code == 0
     assert good.stdout.startswith("office.test: 2 questions (1 match, 1 gap; 0 expect no result)")
     Path("bad.jsonl").write_text('{"id": ""}\n{"id": "a", "question": "Q", "form": "x"}\n', "utf-8")
-    bad = office.run(golden, "check", "bad.jsonl")
+    bad = office.run("golden", "check", "bad.jsonl")
     assert bad.exit_code == 2
     assert bad.stdout == ""
     assert "bad.jsonl: line 1: the question id is empty" in bad.stderr
     assert "bad.jsonl: line 2: form is 'x'" in bad.stderr
-    as_json = office.run(golden, "check", "bad.jsonl", "--json")
+    as_json = office.run("golden", "check", "bad.jsonl", "--json")
     assert as_json.exit_code == 2
     assert {fault["line"] for fault in json.loads(as_json.stdout)["faults"]} == {1, 2}
 
@@ -337,10 +357,10 @@ def test_checking_a_golden_set_lists_every_fault_or_what_it_holds(office: Office
 def test_a_golden_set_is_imported_and_passes_its_check(office: Office) -> None:
     Path("q.jsonl").write_text('{"qid": "a", "question": "Q?", "doc_id": "d", "answerable": true}\n', "utf-8")
     made = office.run(
-        golden, "import", "--squad", "q.jsonl", "-o", "new/my-set.jsonl", "--document-prefix", "wiki/"
+        "golden", "import", "--squad", "q.jsonl", "-o", "new/my-set.jsonl", "--document-prefix", "wiki/"
     )
     assert made.exit_code == 0
-    assert office.run(golden, "check", "new/my-set.jsonl").stdout.startswith("my_set: 1 questions")
-    none = office.run(golden, "import", "-o", "x.jsonl")
+    assert office.run("golden", "check", "new/my-set.jsonl").stdout.startswith("my_set: 1 questions")
+    none = office.run("golden", "import", "-o", "x.jsonl")
     assert none.exit_code == 2
     assert "exactly one" in none.stderr
