@@ -10,6 +10,9 @@ from arborist.hashing import Domain, hash_json
 FTS5 = "fts5"
 FTS5_KEYWORDS = "fts5+keywords"
 
+# What canonical JSON can hold.
+LARGEST_LIMIT = 2**53 - 1
+
 
 @dataclass(frozen=True, slots=True)
 class ShardId:
@@ -50,8 +53,9 @@ class RetrievalPlan:
 
     def __post_init__(self) -> None:
         for name in ("top_k", "over_fetch", "max_context_chars"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}: it must be 1 or more")
+            limit = getattr(self, name)
+            if not isinstance(limit, int) or not 1 <= limit <= LARGEST_LIMIT:
+                raise InputError(f"{name} is {limit}: it must be a whole number from 1 to {LARGEST_LIMIT}")
 
     def canonical(self) -> dict[str, Any]:
         return {

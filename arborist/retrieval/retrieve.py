@@ -28,6 +28,9 @@ class Query:
             raise InputError("the question is empty: ask something")
         if any(not normalized_question(keyword) for keyword in self.keywords):
             raise InputError("a keyword is empty: leave it out, or give it a word")
+        for text in (self.question, *self.keywords):
+            if any("\ud800" <= character <= "\udfff" for character in text):
+                raise InputError(f"{text!a} is not Unicode text: give it in UTF-8")
 
     @property
     def normalized_keywords(self) -> tuple[str, ...]:
