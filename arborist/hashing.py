@@ -37,6 +37,7 @@ class Domain(StrEnum):
     SOURCE_INPUT = "arborist-source-input-v1"
     SOURCE_DOCUMENTS = "arborist-source-documents-v1"
     INDEX = "arborist-index-v1"
+    EVALUATION = "arborist-evaluation-v1"
     PIPELINE = "arborist-retrieval-pipeline-v1"
     PARTITIONS = "arborist-partitions-v1"
     AUDIT_EVENT = "arborist-audit-event-v1"

@@ -3,9 +3,11 @@
 import dagster as dg
 
 from arborist.corpus.config import load_corpus_config
+from arborist_dagster.jobs import jobs_over
 from arborist_dagster.settings import Settings
 from assets.corpus import corpus_assets
 from assets.corpus_checks import CORPUS_CHECKS
+from assets.evaluation import evaluation_assets, evaluation_checks
 from assets.ledger import LEDGER_CHECKS, providence_ledger
 from assets.questions import question_sweep
 from resources.workspace import WorkspaceResource
@@ -14,9 +16,16 @@ from resources.workspace import WorkspaceResource
 def build_definitions(settings: Settings) -> dg.Definitions:
     """All assets, checks, jobs and resources over one home. Raises ConfigError for a bad `corpus.toml`."""
     config = load_corpus_config(settings.config)
+    assets = [
+        *corpus_assets(config),
+        *evaluation_assets(settings.config),
+        providence_ledger,
+        question_sweep,
+    ]
     return dg.Definitions(
-        assets=[*corpus_assets(config), providence_ledger, question_sweep],
-        asset_checks=[*CORPUS_CHECKS, *LEDGER_CHECKS],
+        assets=assets,
+        asset_checks=[*CORPUS_CHECKS, *LEDGER_CHECKS, *evaluation_checks(settings.config)],
+        jobs=jobs_over(assets),
         resources={"workspace": WorkspaceResource(home=str(settings.home), config=str(settings.config))},
         # A process a step costs 1.5 s where a step in process costs 0.07 s (`dagster.md`, B10).
         executor=dg.in_process_executor,
