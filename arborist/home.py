@@ -34,6 +34,14 @@ class Home:
     def shard_file(self, shard: str) -> Path:
         return self.shards_folder / f"{shard}.db"
 
+    def cold_shard_file(self, shard: str) -> Path:
+        """What is left of an evicted shard: documents, leaf hashes and roots, without texts and index."""
+        return self.shards_folder / f"{shard}.cold.db"
+
+    def cold_text_file(self, shard: str) -> Path:
+        """The texts of an evicted shard."""
+        return self.shards_folder / f"{shard}.cold.parquet"
+
     @property
     def ledger_file(self) -> Path:
         return self.root / "ledger.db"

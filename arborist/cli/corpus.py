@@ -31,7 +31,8 @@ def status(as_json: bool, workspace: Workspace) -> None:
     for item in shards:
         meta = item.published
         counts = f"{meta.documents:>7} documents {meta.chunks:>8} chunks  {meta.shard_root[:16]}" if meta else ""
-        click.echo(f"{item.shard:<24} {item.behind or 'current':<28} {counts}".rstrip())
+        state = item.behind or ("cold (`arborist providence rehydrate`)" if item.cold else "current")
+        click.echo(f"{item.shard:<24} {state:<28} {counts}".rstrip())
     if stale:
         click.echo(f"changed since they were read: {', '.join(stale)} (run `arborist build`)")
 
@@ -43,6 +44,7 @@ def _status_json(item: ShardStatus) -> dict[str, Any]:
         "source": item.source,
         "current": not item.behind,
         "behind": item.behind,
+        "cold": item.cold,
         "documents": meta.documents if meta else None,
         "chunks": meta.chunks if meta else None,
         "shard_root": meta.shard_root if meta else None,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from arborist.corpus import tables
@@ -52,7 +53,12 @@ class ShardChunks:
 
 def read_shard_chunks(home: Home, shard: str) -> ShardChunks | None:
     """The footer of the shard's chunk file; None where there is no whole one."""
-    labels = tables.read_labels(home.chunks_file(shard))
+    return chunks_footer(home.chunks_file(shard))
+
+
+def chunks_footer(path: Path) -> ShardChunks | None:
+    """What a file of chunks says of itself; None where there is no whole one."""
+    labels = tables.read_labels(path)
     if labels is None or set(labels) != set(ShardChunks.__slots__):
         return None
     return ShardChunks(

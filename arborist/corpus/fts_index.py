@@ -28,12 +28,13 @@ def write_fts_index(home: Home, shard: str) -> ShardMeta:
         raise tables.unreadable(home.chunks_file(shard))
     path = home.shard_file(shard)
     with tables.writing(path), replacing(path) as partial:
-        _build(partial, home.chunks_file(shard), chunks)
+        build_shard_file(partial, home.chunks_file(shard), chunks)
     with Shard(path) as opened:
         return opened.meta
 
 
-def _build(path: Path, chunks_path: Path, chunks: ShardChunks) -> None:
+def build_shard_file(path: Path, chunks_path: Path, chunks: ShardChunks) -> None:
+    """Write a shard file to `path` from a file of chunks that says `chunks` of itself."""
     connection = apsw.Connection(str(path))
     try:
         # The file is built aside and synced before it is renamed: a journal would only cost time.

@@ -16,12 +16,16 @@ from arborist.policy import PROVIDENCE_SOURCE
 
 @dataclass(frozen=True, slots=True)
 class ShardStatus:
-    """Where a shard stands: `published` is what its file says, `behind` why it is not current, empty if it is."""
+    """Where a shard stands: `published` is what its file says, `behind` why it is not current, empty if it is.
+
+    A `cold` shard was evicted: it is not searched, and not published, until it is rehydrated.
+    """
 
     shard: str
     source: str
     published: ShardMeta | None
     behind: str
+    cold: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,8 @@ class Corpus:
         """Why the published shard file is not that of its chunk file; empty if it is."""
         from arborist.corpus.document_chunks import read_shard_chunks
 
-        meta, chunks = read_shard_meta(self.home, shard), read_shard_chunks(self.home, shard)
+        chunks = read_shard_chunks(self.home, shard)
+        meta = read_shard_meta(self.home, shard) or self.cold_meta(shard)
         if meta is None:
             return "not published yet"
         if meta.index_version != INDEX_VERSION:
@@ -83,6 +88,14 @@ class Corpus:
         if chunks is None or meta.shard_root != chunks.shard_root:
             return "its chunks have changed"
         return ""
+
+    def cold_meta(self, shard: str) -> ShardMeta | None:
+        """What an evicted shard says of itself; None where the shard is published, or was never evicted."""
+        path = self.home.cold_shard_file(shard)
+        if self.home.shard_file(shard).is_file() or not path.is_file():
+            return None
+        with Shard(path) as opened:
+            return opened.meta
 
     def status(self) -> list[ShardStatus]:
         """Every configured shard, in the order of the configuration."""
@@ -92,6 +105,7 @@ class Corpus:
                 source=source.name,
                 published=read_shard_meta(self.home, shard),
                 behind=self.chunks_behind(shard) or self.index_behind(shard),
+                cold=self.cold_meta(shard) is not None,
             )
             for source in self.config.sources
             for shard in source.shard_names

@@ -270,6 +270,6 @@ class _Group:
 
 
 def gate_counts(closed: Counter[Gate]) -> tuple[dict[str, int], dict[str, int]]:
-    """The counts of the gates that records wait at, and of those that reject them; every gate is in one of them."""
+    """The counts of the gates that records wait at, and of those that reject them: every gate has one."""
     waiting = {gate.value: closed[gate] for gate in WAITING}
     return waiting, {gate.value: closed[gate] for gate in Gate if gate not in WAITING}
