@@ -7,6 +7,7 @@ import click
 
 from arborist.answering.run_dag import RunDag
 from arborist.cli.options import home_option, json_option, takes_workspace
+from arborist.cli.self_providence import COMMANDS
 from arborist.clock import SystemClock
 from arborist.home import Home
 from arborist.providence.ledger import Ledger, RecordFilter
@@ -17,6 +18,10 @@ from arborist.workspace import Workspace
 @click.group()
 def providence() -> None:
     """The providence records: every answer that was given, and what it stands on."""
+
+
+for command in COMMANDS:
+    providence.add_command(command)
 
 
 @providence.command("list")
