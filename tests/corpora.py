@@ -14,7 +14,7 @@ from arborist.corpus.document_chunks import write_document_chunks
 from arborist.corpus.fts_index import write_fts_index
 from arborist.corpus.source_documents import write_source_documents
 from arborist.corpus.sources import open_source
-from arborist.corpus.work import chunk_shard, index_shard, over_shards
+from arborist.corpus.work import chunk_shard, index_shard
 from arborist.hashing import Domain, hash_json
 from arborist.home import Home
 from arborist.workspace import Workspace
@@ -94,10 +94,9 @@ def build(workspace: Workspace) -> None:
     """Bring the whole corpus up to date by its three steps."""
     for source in workspace.config.sources:
         write_source_documents(open_source(source), workspace.home)
-    corpus, shards = workspace.corpus, workspace.config.shard_names
-    for outcome in [*over_shards(corpus, chunk_shard, shards, ""), *over_shards(corpus, index_shard, shards, "")]:
-        if outcome.error:
-            raise outcome.error
+    for shard in workspace.config.shard_names:
+        chunk_shard(workspace.corpus, shard)
+        index_shard(workspace.corpus, shard)
 
 
 def bridges(folder: Path, more: str = "") -> Workspace:

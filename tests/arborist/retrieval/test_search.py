@@ -255,10 +255,11 @@ def test_a_shard_of_another_index_version_is_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_answerable_questions_of_squad2_find_their_paragraph(shared_data: Path, tmp_path: Path) -> None:
     folder = shared_data / "squad2_wiki"
-    documents = []
-    for name in ("docs_gold.jsonl", "docs_distractors.jsonl"):
-        for row in map(json.loads, (folder / name).read_text(encoding="utf-8").splitlines()):
-            documents.append(document(row["doc_id"], row["text"], row["title"]))
+    documents = [
+        document(row["doc_id"], row["text"], row["title"])
+        for name in ("docs_gold.jsonl", "docs_distractors.jsonl")
+        for row in map(json.loads, (folder / name).read_text(encoding="utf-8").splitlines())
+    ]
     rows = map(json.loads, (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines())
     asked = [(row["question"], row["doc_id"]) for row in rows if row["answerable"]]
     with ExitStack() as stack:
