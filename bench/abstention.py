@@ -162,9 +162,13 @@ def _best_threshold(scored: Sequence[tuple[float, bool]]) -> float:
 
 def fitted_weights(questions: Sequence[LabelledQuestion], penalty: float = 5.0) -> tuple[Features, float]:
     """Logistic weights and bias from the tuning half, classes weighted equally, signs held to FEATURE_SIGNS."""
-    chosen = [item for item in questions if item.half == "tune"]
-    measured = np.array([best_features(item.question, item.evidence).values() for item in chosen])
-    labels = np.array([float(bool(item.answers)) for item in chosen])
+    found = [
+        (features.values(), float(bool(item.answers)))
+        for item in questions
+        if item.half == "tune" and (features := best_features(item.question, item.evidence)) is not None
+    ]
+    measured = np.array([values for values, _ in found])
+    labels = np.array([label for _, label in found])
     weights = np.where(labels == 1, 0.5 / labels.mean(), 0.5 / (1 - labels.mean()))
     mean, spread = measured.mean(0), measured.std(0) + 1e-9
     rows = np.c_[(measured - mean) / spread, np.ones(len(measured))]

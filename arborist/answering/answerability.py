@@ -22,6 +22,12 @@ class Passage:
     statement: Statement
     before: frozenset[str]
     title: frozenset[str]
+    opens_with_pronoun: bool = False
+
+    @property
+    def subject(self) -> frozenset[str]:
+        """What a pronoun at its beginning may stand for; nothing where there is none."""
+        return self.before | self.title if self.opens_with_pronoun else frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +109,14 @@ def features_of(asked: Question, passage: Passage, evidence: EvidenceTerms) -> F
     """Measure a question against one sentence."""
     own = frozenset(passage.statement.keys)
     own_roots = frozenset(map(root, own))
+    subject_roots = frozenset(map(root, passage.subject))
     names = [term for term in asked.terms if term.kind is Kind.NAME]
     words = [term for term in asked.terms if term.kind is Kind.WORD]
     distance = _answer_distance(asked, passage.statement)
     return Features(
         covered=covered_share(asked, own | passage.before | passage.title, evidence),
         words_lacking=_lacking(words, own_roots),
-        names_lacking=_lacking(names, own_roots),
+        names_lacking=_lacking(names, own_roots | subject_roots),
         names_nowhere=min(sum(root(term.key) not in evidence.roots for term in names), 3),
         numbers_lacking=min(sum(term.kind is Kind.NUMBER and term.key not in own for term in asked.terms), 2),
         opposed=min(sum(term.key not in own and opposed_in(term.key, own) for term in asked.terms), 2),

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from arborist.answering.abstention import abstention_text
+from arborist.answering.abstention import abstention_text, is_abstention
 from arborist.answering.answerability import EvidenceTerms, Features, Passage, features_of, root
 from arborist.answering.claims import defused
 from arborist.answering.model import Message, ModelAnswer, ModelIdentity
 from arborist.answering.question import Question
-from arborist.answering.sentences import sentences_of
+from arborist.answering.sentences import opens_with_pronoun, sentences_of
 from arborist.answering.statement import statement_of
-from arborist.errors import InputError
 from arborist.policy import SELF_REFERENCE
 from arborist.retrieval.context import Evidence
 from arborist.retrieval.promoted import claims_stated
@@ -19,18 +18,18 @@ REVISION = "extractive-1"
 
 # Fitted by `bench/extractive.py --fit` on half of squad2_wiki, signs held to what each feature means.
 WEIGHTS = Features(
-    covered=0.58,
-    words_lacking=-0.56,
-    names_lacking=-0.86,
-    names_nowhere=-0.36,
-    numbers_lacking=-1.07,
+    covered=0.52,
+    words_lacking=-0.67,
+    names_lacking=-1.24,
+    names_nowhere=-0.17,
+    numbers_lacking=-1.11,
     opposed=-2.73,
-    negation_differs=-2.11,
-    length=1.26,
-    answer_distance=-0.4,
-    answer_cue=0.22,
+    negation_differs=-2.15,
+    length=1.3,
+    answer_distance=-0.46,
+    answer_cue=0.25,
 )
-BIAS = -0.3
+BIAS = -0.23
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +125,10 @@ class ExtractiveModel:
         )
 
 
-def best_features(question: str, evidence: Sequence[Evidence]) -> Features:
-    """The features of the sentence that the model would answer with; InputError where there is no sentence."""
+def best_features(question: str, evidence: Sequence[Evidence]) -> Features | None:
+    """The features of the sentence that the model would answer with; None where no sentence shares a term."""
     _, candidates = _ranked(Question.of(question), evidence)
-    if not candidates:
-        raise InputError("the evidence has no sentence to measure")
-    return candidates[0].features
+    return candidates[0].features if candidates else None
 
 
 def _ranked(asked: Question, evidence: Sequence[Evidence]) -> tuple[EvidenceTerms, list[_Candidate]]:
@@ -153,17 +150,22 @@ class _Read:
         title = frozenset(statement_of(evidence.title).keys)
         statements = [statement_of(sentence) for sentence in self._sentences]
         self.passages = [
-            Passage(statement, frozenset(statements[index - 1].keys) if index else frozenset(), title)
+            Passage(
+                statement,
+                before=frozenset(statements[index - 1].keys) if index else frozenset(),
+                title=title,
+                opens_with_pronoun=opens_with_pronoun(self._sentences[index]),
+            )
             for index, statement in enumerate(statements)
         ]
 
     def candidates(self, asked: Question, terms: EvidenceTerms) -> list[_Candidate]:
-        """The sentences that share a term with the question; the others cannot answer it."""
+        """The sentences that share a term with the question, save those that would read as no answer."""
         wanted = frozenset(root(term.key) for term in asked.terms)
         return [
             _Candidate(self._number, position, defused(sentence), features_of(asked, passage, terms))
             for position, (sentence, passage) in enumerate(zip(self._sentences, self.passages, strict=True))
-            if not wanted.isdisjoint(map(root, passage.statement.keys))
+            if not wanted.isdisjoint(map(root, passage.statement.keys)) and not is_abstention(sentence)
         ]
 
 

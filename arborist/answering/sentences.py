@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import sentencex
 
+from arborist.answering.lexicon import SUBJECT_PRONOUNS
+
 _WRAP = re.compile(r"(?<!\n)\n(?!\s*\n)")
 
 
@@ -31,6 +33,12 @@ def sentences_of(text: str) -> tuple[Sentence, ...]:
         if left < right:
             found.append(Sentence(left, right, unwrapped[left:right]))
     return tuple(found)
+
+
+def opens_with_pronoun(sentence: str) -> bool:
+    """Whether its subject may have been named before it: in the title, or in the sentence above."""
+    first = sentence.split(maxsplit=1)[:1]
+    return bool(first) and first[0].lower().strip("\"'(,") in SUBJECT_PRONOUNS
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import IntEnum
 from functools import lru_cache
+from typing import NamedTuple
 
 from arborist.answering.lexicon import (
     FUNCTION_WORDS,
@@ -47,8 +48,7 @@ class Statement:
     starts: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(NamedTuple):
     text: str
     lower: str
     start: int
@@ -90,7 +90,7 @@ def _terms(tokens: list[_Token]) -> Iterator[tuple[str, Kind, int]]:
     position = 0
     while position < len(tokens):
         token = tokens[position]
-        key, length = _number(tokens, position)
+        key, length = _number(tokens, position) if _may_be_number(token) else ("", 0)
         if length:
             yield key, Kind.NUMBER, token.start
             position += length
@@ -101,25 +101,29 @@ def _terms(tokens: list[_Token]) -> Iterator[tuple[str, Kind, int]]:
             continue
         if token.group == "sign":
             yield UNITS.get(token.lower, token.lower), Kind.UNIT, token.start
-        elif token.group == "word":
-            yield from _word_terms(token, sentence_start=_opens_sentence(tokens, position))
+        elif token.group == "word" and (key := _word_key(token.lower)):
+            is_name = token.text[0].isupper() and not _opens_sentence(tokens, position)
+            yield key, Kind.NAME if is_name else Kind.WORD, token.start
         position += 1
+
+
+def _may_be_number(token: _Token) -> bool:
+    return token.group == "number" or token.lower in SMALL_NUMBERS or token.lower in ORDINALS
 
 
 def _opens_sentence(tokens: list[_Token], position: int) -> bool:
     return position == 0 or (tokens[position - 1].group == "stop" and tokens[position - 1].text in ".!?:")
 
 
-def _word_terms(token: _Token, *, sentence_start: bool) -> Iterator[tuple[str, Kind, int]]:
-    if token.lower in NEGATIONS or token.lower.endswith("n't"):
-        yield NOT, Kind.WORD, token.start
-        return
-    if token.lower in FUNCTION_WORDS:
-        return
-    is_name = token.text[0].isupper() and not sentence_start
-    key = stem(token.lower)
-    if key not in FUNCTION_WORDS:
-        yield key, Kind.NAME if is_name else Kind.WORD, token.start
+@lru_cache(maxsize=65536)
+def _word_key(word: str) -> str:
+    """What a word in lower case is compared by: NOT for a negation, nothing for a function word, else its stem."""
+    if word in NEGATIONS or word.endswith("n't"):
+        return NOT
+    if word in FUNCTION_WORDS:
+        return ""
+    key = stem(word)
+    return "" if key in FUNCTION_WORDS else key
 
 
 def _number(tokens: list[_Token], position: int) -> tuple[str, int]:

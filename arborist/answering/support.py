@@ -17,10 +17,10 @@ from arborist.answering.findings import (
     UNIT_DIFFERS,
     WORDS_MISSING,
 )
-from arborist.answering.lexicon import HEDGES, LIGHT_WORDS, MONTHS, SUBJECT_PRONOUNS
+from arborist.answering.lexicon import HEDGES, LIGHT_WORDS, MONTHS
 from arborist.answering.opposites import has_opposites, negated, opposed_in
 from arborist.answering.quotes import word_line
-from arborist.answering.sentences import sentences_of
+from arborist.answering.sentences import opens_with_pronoun, sentences_of
 from arborist.answering.statement import NOT, Kind, Statement, statement_of, stem
 from arborist.answering.verifier_policy import VerifierPolicy
 from arborist.retrieval.context import Evidence
@@ -103,8 +103,7 @@ def best_support(statement: Statement, source: Source, policy: VerifierPolicy) -
 
 def _sentence(text: str, title: tuple[str, ...]) -> _Sentence:
     statement = statement_of(text)
-    opening = text.split(maxsplit=1)[0].lower().strip("\"'(,") if text.strip() else ""
-    return _Sentence(statement.keys, statement.kinds, title if opening in SUBJECT_PRONOUNS else ())
+    return _Sentence(statement.keys, statement.kinds, title if opens_with_pronoun(text) else ())
 
 
 def _windows(stated: _Stated, source: Source, policy: VerifierPolicy) -> Iterator[_Window]:
