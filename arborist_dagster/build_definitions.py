@@ -4,12 +4,15 @@ import dagster as dg
 
 from arborist.corpus.config import load_corpus_config
 from arborist_dagster.jobs import jobs_over
+from arborist_dagster.schedules import promote_hourly
+from arborist_dagster.sensors import falsification_sensor, kindergarten_sensor
 from arborist_dagster.settings import Settings
 from assets.corpus import corpus_assets
 from assets.corpus_checks import CORPUS_CHECKS
 from assets.evaluation import evaluation_assets, evaluation_checks
 from assets.ledger import LEDGER_CHECKS, providence_ledger
 from assets.questions import question_sweep
+from assets.self_providence import SELF_PROVIDENCE_CHECKS, self_providence
 from resources.workspace import WorkspaceResource
 
 
@@ -21,11 +24,19 @@ def build_definitions(settings: Settings) -> dg.Definitions:
         *evaluation_assets(settings.config),
         providence_ledger,
         question_sweep,
+        self_providence,
     ]
     return dg.Definitions(
         assets=assets,
-        asset_checks=[*CORPUS_CHECKS, *LEDGER_CHECKS, *evaluation_checks(settings.config)],
+        asset_checks=[
+            *CORPUS_CHECKS,
+            *LEDGER_CHECKS,
+            *SELF_PROVIDENCE_CHECKS,
+            *evaluation_checks(settings.config),
+        ],
         jobs=jobs_over(assets),
+        schedules=[promote_hourly],
+        sensors=[kindergarten_sensor, falsification_sensor],
         resources={"workspace": WorkspaceResource(home=str(settings.home), config=str(settings.config))},
         # A process a step costs 1.5 s where a step in process costs 0.07 s (`dagster.md`, B10).
         executor=dg.in_process_executor,

@@ -15,6 +15,11 @@ PROMOTE_BASELINE = dg.define_asset_job(
     selection=dg.AssetSelection.assets("evaluation_baseline"),
     description="Make a measured run, by its number, the baseline of its set, retriever and benchmark.",
 )
+PROMOTE_ANSWERS = dg.define_asset_job(
+    "promote_answers",
+    selection=dg.AssetSelection.assets("self_providence"),
+    description="Make cooled STRICT answers sources, and retire those that have fallen.",
+)
 
 
 def jobs_over(assets: Sequence[dg.AssetsDefinition | dg.SourceAsset]) -> list[Any]:
@@ -22,4 +27,5 @@ def jobs_over(assets: Sequence[dg.AssetsDefinition | dg.SourceAsset]) -> list[An
     names = {
         key.to_user_string() for asset in assets if isinstance(asset, dg.AssetsDefinition) for key in asset.keys
     }
-    return [EVALUATE_RETRIEVAL, PROMOTE_BASELINE] if "retrieval_evaluation" in names else []
+    evaluation = [EVALUATE_RETRIEVAL, PROMOTE_BASELINE] if "retrieval_evaluation" in names else []
+    return [PROMOTE_ANSWERS, *evaluation]
