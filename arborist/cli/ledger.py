@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from arborist.cli.options import home_option, json_option
+from arborist.cli.options import home_option, json_option, takes_workspace
 from arborist.clock import SystemClock
 from arborist.errors import InputError
 from arborist.providence.ledger import Ledger
 from arborist.providence.ledger_fault import LedgerFault
+from arborist.workspace import Workspace
 
 if TYPE_CHECKING:
     from arborist.providence.checkpoint import VerifierKey
@@ -115,8 +116,8 @@ def fsck(home: Path, as_json: bool) -> None:
 @click.command()
 @click.argument("key")
 @click.option("-o", "--output", type=_file_option, required=True, help="Where the bundle is written to.")
-@home_option
-def prove(key: str, output: Path, home: Path) -> None:
+@takes_workspace
+def prove(key: str, output: Path, workspace: Workspace) -> None:
     """Write all that proves the record KEY to one file, which `verify-bundle` checks without anything else.
 
     Signs a checkpoint with the home's own key where none covers the record yet.
@@ -125,9 +126,12 @@ def prove(key: str, output: Path, home: Path) -> None:
     from arborist.providence.checkpoint import SigningKey
     from arborist.providence.proof import PublishedShards
     from arborist.providence.proof import prove as bundle_of
+    from arborist.providence.searched_shards import SearchedShards
 
-    with Ledger.open(home, SystemClock()) as opened, PublishedShards(home) as shards:
+    home = workspace.home.root
+    with Ledger.open(home, workspace.clock) as opened, PublishedShards(home) as published:
         record = opened.find(key)
+        shards = SearchedShards(published, opened, workspace.corpus.chunker)
         signed = last_checkpoint(opened)
         if signed is None or signed[2] < record.record_id:
             sign_checkpoint(home, opened, SigningKey.of_home(home))

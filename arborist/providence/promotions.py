@@ -100,7 +100,7 @@ def _apply(changes: Changes, event: AuditEvent) -> None:
         for row in changes.execute(f"{_SELECT} WHERE document_root = ?", (root,)):
             known[root] = Promotion(*row)
     ((last,),) = changes.execute("SELECT coalesce(max(number), 0) FROM promotions")
-    for promotion in _changed(known, last, event):
+    for promotion in promotions_changed(known, last, event):
         changes.execute(_UPSERT, astuple(promotion))
 
 
@@ -111,13 +111,16 @@ def promotions_of(events: Iterable[AuditEvent]) -> dict[str, Promotion]:
     """
     known: dict[str, Promotion] = {}
     for event in events:
-        for promotion in _changed(known, len(known), event):
+        for promotion in promotions_changed(known, len(known), event):
             known[promotion.document_root] = promotion
     return known
 
 
-def _changed(known: Mapping[str, Promotion], last: int, event: AuditEvent) -> Iterator[Promotion]:
-    """The rows that an event changes, as they become; `last` is the highest number so far."""
+def promotions_changed(known: Mapping[str, Promotion], last: int, event: AuditEvent) -> Iterator[Promotion]:
+    """The rows that an event changes, as they become; `known` are those before, by document root.
+
+    `last` is the highest number so far. Raises as `promotions_of` does.
+    """
     value = event.value
     if event.type == EventType.PROMOTION_RETIRED:
         yield replace(known[value["document_root"]], retired_seq=event.seq, retired_reason=value["reason"])

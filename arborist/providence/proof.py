@@ -57,7 +57,10 @@ class PublishedShards:
 
     def at(self, shard: str, root: str) -> Shard:
         if shard not in self._open:
-            self._open[shard] = Shard(self._home.shard_file(shard))
+            try:
+                self._open[shard] = Shard(self._home.shard_file(shard))
+            except CorpusError as error:
+                raise ProofError(f"the shard {shard} cannot be had as it was: {error}") from error
         found = self._open[shard]
         if found.meta.shard_root != root:
             raise ProofError(

@@ -56,6 +56,7 @@ class ProvenHome:
         file.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
         config = self.path / "corpus.toml"
         config.write_text(
+            "[chunking]\nmax_characters = 200\n"
             f'[sources.{source}]\nkind = "jsonl"\npath = "{file.name}"\nfields = {{ revision = "revision" }}\n',
             encoding="utf-8",
         )
@@ -81,6 +82,11 @@ class ProvenHome:
         if leaning_on:
             found += self._evidence(self._promote(leaning_on), SELF_REFERENCE, len(leaning_on))
         return self.ledger.append_record(self._new_record(question, keywords, found, policy or ProvenancePolicy()))
+
+    def recorded_from(self, question: str, shard: str) -> ProvidenceRecord:
+        """A record that stands on a chunk of news and on the first chunk of another shard."""
+        found = self._evidence("news-000", PRIMARY, 1) + self._evidence(shard, SELF_REFERENCE, 1)
+        return self.ledger.append_record(self._new_record(question, (), found, ProvenancePolicy()))
 
     def _new_record(
         self, question: str, keywords: Sequence[str], found: Sequence[Evidence], policy: ProvenancePolicy
