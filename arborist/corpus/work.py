@@ -9,8 +9,6 @@ from multiprocessing import connection, get_context, parent_process
 from threading import Thread
 from typing import Generic, TypeVar
 
-import apsw
-
 from arborist import progress
 from arborist.corpus.document_chunks import ShardChunks, write_document_chunks
 from arborist.corpus.fts_index import write_fts_index
@@ -110,6 +108,3 @@ def _outcome(corpus: Corpus, step: Callable[[Corpus, str], T], name: str) -> Out
         return Outcome(name, None, error)
     except OSError as error:
         return Outcome(name, None, CorpusError(f"{error.filename or name}: {error.strerror}"))
-    except apsw.Error:
-        remedy = "is there room on the disk, and may you write there?"
-        return Outcome(name, None, CorpusError(f"SQLite could not write the shard ({remedy})"))
