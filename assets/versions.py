@@ -1,6 +1,6 @@
 """What an asset reports of each of its partitions, also where one run covers a range of them.
 
-Dagster gives every partition of a run the data version of the run's one result, and takes the versions of its inputs
+Dagster gives every partition of a run the data version of the run's one result, and takes its inputs' versions
 from the run as a whole. That would make a rebuilt but unchanged shard look new to whatever hangs on it, so each
 partition is reported again with versions of its own.
 """
