@@ -1,10 +1,11 @@
 """A promoted answer as a document (`self-providence.md`, Document); the same record gives the same document."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from arborist.answering.claims import without_citations
+from arborist.answering.claims import MARKER
 from arborist.corpus.document import Document
 from arborist.errors import LedgerError
 from arborist.policy import PROVIDENCE_SOURCE
@@ -12,6 +13,7 @@ from arborist.providence.record import ProvidenceRecord, RecordSource
 from arborist.retrieval.promoted import cite, promoted_uri, uncited
 
 TITLE_CHARACTERS = 120
+_MARKERS = re.compile(rf"\s*{MARKER.pattern}")
 
 
 def promoted_document(record: ProvidenceRecord, sources: Sequence[RecordSource]) -> Document:
@@ -44,7 +46,7 @@ def promoted_text(record: ProvidenceRecord, sources: Sequence[RecordSource]) -> 
         number: cite(place, uris[items[number - 1]["document_root"]], items[number - 1]["leaf_hash"])
         for place, number in enumerate(order, start=1)
     }
-    lines = [f"Q: {uncited(record.question)}", f"A: {uncited(without_citations(record.answer))}"]
+    lines = [f"Q: {uncited(record.question)}", f"A: {uncited(_MARKERS.sub("", record.answer))}"]
     lines += [
         " ".join([f"- {uncited(claim['text'])}", *(cites[number] for number in claim["citations"])])
         for claim in claims
