@@ -46,7 +46,8 @@ def promoted_text(record: ProvidenceRecord, sources: Sequence[RecordSource]) -> 
         number: cite(place, uris[items[number - 1]["document_root"]], items[number - 1]["leaf_hash"])
         for place, number in enumerate(order, start=1)
     }
-    lines = [f"Q: {uncited(record.question)}", f"A: {uncited(_MARKERS.sub("", record.answer))}"]
+    answer = _MARKERS.sub("", record.answer)
+    lines = [f"Q: {uncited(record.question)}", f"A: {uncited(answer)}"]
     lines += [
         " ".join([f"- {uncited(claim['text'])}", *(cites[number] for number in claim["citations"])])
         for claim in claims
