@@ -1,6 +1,7 @@
 """An answer's claims: its sentences, each with the evidence numbers it cites."""
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 
 from arborist.answering.abstention import is_abstention
@@ -35,15 +36,10 @@ def claims_of(answer: str) -> tuple[Claim, ...]:
         bare, marks = _without_markers(_BULLET.sub("", line))
         sentences = tuple(sentence for sentence in sentences_of(bare) if _WORD.search(sentence.text))
         if sentences:
-            claims.extend(_claims_of_line(bare, sentences, marks))
+            claims.extend(_claims_of_line(sentences, marks))
         elif marks and claims:
             claims[-1] = _citing(claims[-1].text, claims[-1].citations + _numbers(marks))
     return tuple(claims)
-
-
-def without_citations(text: str) -> str:
-    """`text` with every `[E#]` taken out."""
-    return _without_markers(text)[0].strip()
 
 
 def defused(text: str) -> str:
@@ -76,17 +72,13 @@ def _without_markers(line: str) -> tuple[str, list[_Mark]]:
     return "".join(pieces), marks
 
 
-def _claims_of_line(bare: str, sentences: tuple[Sentence, ...], marks: list[_Mark]) -> list[Claim]:
+def _claims_of_line(sentences: tuple[Sentence, ...], marks: list[_Mark]) -> list[Claim]:
     cited: list[list[_Mark]] = [[] for _ in sentences]
+    starts = [sentence.start for sentence in sentences]
     for mark in marks:
-        cited[_owner(bare, sentences, mark.position)].append(mark)
+        # The last sentence that has begun before the mark, else the first.
+        cited[max(bisect_left(starts, mark.position) - 1, 0)].append(mark)
     return [_citing(sentence.text, _numbers(own)) for sentence, own in zip(sentences, cited, strict=True)]
-
-
-def _owner(bare: str, sentences: tuple[Sentence, ...], position: int) -> int:
-    """The last sentence that has begun before the mark, else the first."""
-    begun = [index for index, sentence in enumerate(sentences) if sentence.start < position]
-    return begun[-1] if begun else 0
 
 
 def _numbers(marks: list[_Mark]) -> tuple[int, ...]:

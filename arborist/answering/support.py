@@ -7,6 +7,7 @@ from functools import cached_property
 from arborist.answering.alignment import UNALIGNED, aligned
 from arborist.answering.findings import (
     DATE_DIFFERS,
+    EVIDENCE_TOO_LONG,
     HEDGE_DROPPED,
     NAME_DIFFERS,
     NEGATION_DIFFERS,
@@ -28,6 +29,8 @@ from arborist.retrieval.context import Evidence
 _HEDGES = frozenset(stem(word) for word in HEDGES)
 _LIGHT = frozenset(stem(word) for word in LIGHT_WORDS)
 _MONTHS = frozenset(stem(word) for word in MONTHS)
+# Terms of the claim times terms of the window: beyond, aligning them takes longer than a claim is worth.
+_LARGEST_ALIGNMENT = 100_000
 # Windows that are looked at closely, of all that are tried; the others hold less of the claim.
 _CLOSE_LOOKS = 3
 
@@ -149,6 +152,9 @@ def _differences(stated: _Stated, held: frozenset[str]) -> Iterator[str]:
 def _placement_findings(stated: _Stated, window: _Window, policy: VerifierPolicy) -> Iterator[str]:
     """Whether the claim's terms stand in the window as in the claim, and nothing there takes them back."""
     laid = _laid_out(window)
+    if len(stated.keys) * len(laid.keys) > _LARGEST_ALIGNMENT:
+        yield EVIDENCE_TOO_LONG
+        return
     places = aligned(stated.keys, laid.keys)
     if sum(place != UNALIGNED for place in places) < policy.order * len(places):
         yield ORDER_DIFFERS

@@ -1,6 +1,7 @@
 """The verifier: what of an answer its evidence supports, by rules that need no model."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -70,7 +71,7 @@ class Verifier:
         """
         claims = claims_of(answer) if isinstance(answer, str) else tuple(answer)
         context = _Context(
-            sources={item.number: Source(item) for item in evidence},
+            sources=_sources(evidence),
             allowed_roles=frozenset(allowed_roles),
             refused_roots=refused_roots or {},
         )
@@ -149,6 +150,12 @@ class Verifier:
             return replace(claim, state="entailed")
         finding = found.SIDECAR_CONTRADICTED if label == "contradiction" else found.SIDECAR_NEUTRAL
         return replace(claim, state="anchored", findings=(finding,), semantic_demoted=True)
+
+
+def _sources(evidence: Sequence[Evidence]) -> dict[int, Source]:
+    """The evidence by its number; a number that stands for two pieces stands for none."""
+    counts = Counter(item.number for item in evidence)
+    return {item.number: Source(item) for item in evidence if counts[item.number] == 1}
 
 
 def _lowered(claim: Claim, *findings: str) -> Claim:

@@ -173,6 +173,18 @@ def test_evidence_beyond_the_limit_is_not_rested_on() -> None:
     assert claim.findings == ("evidence-too-long",)
 
 
+def test_a_number_that_stands_for_two_pieces_of_evidence_stands_for_none() -> None:
+    doubled = [evidence(1, "The bridge opened."), evidence(1, "The bridge closed.")]
+    (claim,) = Verifier().verify("The bridge opened. [E1]", doubled).claims
+    assert claim.findings == ("unknown-evidence",)
+
+
+def test_a_text_without_sentences_is_not_aligned_word_by_word_for_ever() -> None:
+    words = " ".join(f"word{index}" for index in range(12_000))
+    (claim,) = Verifier().verify(f"{words[:1_900]} [E1]", [evidence(1, words)]).claims
+    assert claim.findings == ("evidence-too-long",)
+
+
 def test_the_digest_is_of_the_policy_as_it_is_handed_out() -> None:
     verifier = Verifier()
     assert verifier.digest() == hash_json(Domain.VERIFIER_POLICY, verifier.canonical())
