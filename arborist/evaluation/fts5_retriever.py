@@ -29,6 +29,8 @@ from arborist.retrieval.plan import FTS5, FTS5_KEYWORDS
 from arborist.retrieval.retrieve import Query, plan_for, retrieved
 from arborist.workspace import Workspace
 
+CHUNKS_A_DOCUMENT = 4
+"""How many chunks are fetched for each document wanted, since several of one document may rank high."""
 PROMOTED = "fts5+promoted"
 CHUNKED = re.compile(r"fts5@([1-9][0-9]{0,8})")
 
@@ -56,11 +58,13 @@ class Fts5Retriever:
             shard.close()
 
     def retrieve(self, question: str, limit: int) -> list[str]:
-        """The uris of the best chunks' documents, best first; a document stands once for each of its chunks."""
-        query = Query(question, self._keywords, top_k=limit, over_fetch=max(limit, self._over_fetch))
+        """The uris of the documents that the best chunks are of, best first, each once."""
+        chunks = limit * CHUNKS_A_DOCUMENT
+        query = Query(question, self._keywords, top_k=chunks, over_fetch=max(chunks, self._over_fetch))
         ranking = self._corpus.config.policy.ranking
         plan = plan_for(query, self._shards, RetrievalDefaults(), ranking)
-        return [source.uri for source in retrieved(plan, question, self._shards, ranking)]
+        found = retrieved(plan, question, self._shards, ranking)
+        return list(dict.fromkeys(source.uri for source in found))[:limit]
 
     def retrieval_provenance(self) -> RetrievalProvenance:
         versions = sorted({shard.meta.chunking_version for shard in self._primary})
@@ -97,6 +101,7 @@ class Fts5Retriever:
                 "index_versions": sorted({shard.meta.index_version for shard in self._shards}),
                 "keywords": list(self._keywords),
                 "over_fetch": self._over_fetch,
+                "chunks_a_document": CHUNKS_A_DOCUMENT,
                 "promoted": [s.meta.shard_root for s in self._shards if s.meta.source == PROVIDENCE_SOURCE],
             },
         )
