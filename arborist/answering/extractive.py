@@ -90,10 +90,21 @@ class ExtractiveModel:
         )
 
     def answer(self, question: str, evidence: Sequence[Evidence], messages: Sequence[Message] = ()) -> ModelAnswer:
-        """Sentences of the evidence, each with its `[E#]`, or an abstention that says what is missing."""
+        """Sentences of the evidence, each with its `[E#]`, or an abstention that says what is missing.
+
+        Promoted answers are read only where everything else has none.
+        """
         asked = Question.of(question)
         if not asked.terms:
             return _abstention("a question that names what it is about.")
+        sources = [item for item in evidence if item.role != SELF_REFERENCE]
+        answer = self._answer_from(asked, sources)
+        if answer.abstained and len(sources) < len(evidence):
+            # An earlier answer is heard where the sources are silent; beside them it would only be an echo.
+            return self._answer_from(asked, evidence)
+        return answer
+
+    def _answer_from(self, asked: Question, evidence: Sequence[Evidence]) -> ModelAnswer:
         if not evidence:
             return _abstention("no evidence was found for the question.")
         terms, candidates = _ranked(asked, evidence)

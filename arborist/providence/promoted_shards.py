@@ -92,6 +92,7 @@ class PromotedShards:
             # The shard file first: what is searched must not outlive what is promoted.
             for path in (
                 home.shard_file(shard),
+                *home.shards_folder.glob(f"{shard}.*"),
                 home.chunks_file(shard),
                 home.documents_file(PROVIDENCE_SOURCE, shard),
             ):

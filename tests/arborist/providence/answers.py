@@ -1,9 +1,13 @@
 """A home in which questions are asked, answers promoted, and asked about again."""
 
+import atexit
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from tempfile import mkdtemp
 
 from arborist.answering.ask import Asker, Reply
 from arborist.answering.extractive import ExtractiveModel
@@ -17,10 +21,10 @@ from arborist.retrieval.context import Evidence
 from arborist.retrieval.promoted import claims_stated
 from arborist.retrieval.retrieve import Query
 from arborist.workspace import Workspace
-from tests.corpora import bridges
+from tests.corpora import bridges, opened
 
 HOUR = 3600
-ANY_GENERATION = "[policy.promotion]\nfirst_generation_only = false\n"
+ANY_GENERATION = "[policy.promotion]\nfirst_generation_only = false\n[policy.ranking]\nself_reference_slots = 20\n"
 
 
 @dataclass
@@ -34,6 +38,15 @@ class QuotingModel:
     def answer(self, question: str, evidence: Sequence[Evidence], messages: Sequence[Message]) -> ModelAnswer:
         chosen = [item for item in evidence if item.title in self.titles] or list(evidence[:1])
         return ModelAnswer(" ".join(f"{_first_sentence(item.text)} [E{item.number}]" for item in chosen))
+
+
+@cache
+def _built() -> Path:
+    """The corpus, built once for all tests; it is copied, never changed."""
+    folder = Path(mkdtemp())
+    atexit.register(shutil.rmtree, folder)
+    bridges(folder)
+    return folder
 
 
 def _first_sentence(text: str) -> str:
@@ -51,7 +64,10 @@ class AnswersHome:
     @classmethod
     @contextmanager
     def opened(cls, folder: Path, more: str = "") -> Iterator["AnswersHome"]:
-        workspace = bridges(folder, more)
+        shutil.copytree(_built(), folder, dirs_exist_ok=True)
+        config = folder / "corpus.toml"
+        config.write_text(f"{more}\n{config.read_text()}")
+        workspace = opened(folder)
         with Ledger.open(workspace.home.root, workspace.clock) as ledger:
             yield cls(workspace, ledger)
 
