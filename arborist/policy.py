@@ -138,7 +138,18 @@ class Policy:
             if name not in known or not isinstance(table, Mapping):
                 raise ConfigError.at(origin, f"[policy.{name}]", "no such policy", f"one of {', '.join(known)}")
             changes[name] = _overridden(known[name], table, f"[policy.{name}]", origin)
-        return replace(default, **changes)
+        policy = replace(default, **changes)
+        _refuse_contradiction(policy.provenance, origin)
+        return policy
+
+
+def _refuse_contradiction(switches: ProvenancePolicy, origin: str) -> None:
+    """A cache key that holds the plan holds the keywords through it, and so not where the plan is kept without."""
+    in_key = switches.keywords_affect_cache_key and switches.retrieval_plan_affects_cache_key
+    if in_key and not switches.bind_keywords_in_run_dag:
+        problem = "the plan in the cache key is to hold no keywords, and yet they are to affect the key"
+        remedy = "set bind_keywords_in_run_dag = true, or leave one of the other two false"
+        raise ConfigError.at(origin, "[policy.provenance]", problem, remedy)
 
 
 def _overridden(policy: Any, table: Mapping[str, Any], place: str, origin: str) -> Any:

@@ -1,7 +1,7 @@
 """The pipeline: a question becomes an answer with a verdict, bound into a run DAG and recorded."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from arborist.answering.verifier import Verifier
 from arborist.corpus.shard import Shard
 from arborist.corpus.store import Corpus
 from arborist.errors import LedgerError
-from arborist.hashing import canonical_json
+from arborist.hashing import canonical_json, normalized_question
 from arborist.policy import Policy
 from arborist.providence.ledger import Ledger
 from arborist.providence.lineage import refusal_of_record, refused_roots
@@ -35,10 +35,14 @@ from arborist.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What an asker is told. `run_dag_root` is this run's; on a cache hit the record has one of its own."""
+    """What an asker is told. `run_dag_root` is this run's; on a cache hit the record has one of its own.
+
+    `retrieval_plan_hash` is that of the plan as it is bound, which a policy may have without its keywords.
+    """
 
     record: ProvidenceRecord
     run_dag_root: str
+    retrieval_plan_hash: str | None
     retrieval_plan: RetrievalPlan
     sources: tuple[RetrievedSource, ...]
     evidence: tuple[Evidence, ...]
@@ -60,7 +64,7 @@ class Reply:
             "cache_key": record.cache_key,
             "run_dag_root": self.run_dag_root,
             "record_run_dag_root": record.run_dag_root,
-            "retrieval_plan_hash": self.retrieval_plan.digest(),
+            "retrieval_plan_hash": self.retrieval_plan_hash,
             "retrieval_keywords": list(self.retrieval_plan.retrieval_keywords),
             "retrieval_mode": self.retrieval_plan.retrieval_mode,
             "context_root": record.context_root,
@@ -116,13 +120,8 @@ class Asker:
         Raises LedgerError where that record was falsified: asking again must not wash that off.
         """
         run = self._retrieve(query, conversation)
-        old = self.ledger.record(run.cache_key)
-        if old is not None and old.falsification_state != LIVE:
-            raise LedgerError(
-                f"the record {old.cache_key[:16]} is {old.falsification_state}: asking anew would hide that "
-                f"(`arborist providence revive {old.cache_key[:16]}` says why it may stand again)"
-            )
-        return self._record(run, retiring=old)
+        self._retirable(run)
+        return self._record(run, self._retire)
 
     def _retrieve(self, query: Query, conversation: Sequence[Message]) -> "PreparedRun":
         with self.corpus.opened() as opened:
@@ -160,14 +159,30 @@ class Asker:
         refusal = refusal_of_record(self.ledger, record)
         return run.reply(record, dag, stored_claims(record), refusal=refusal, cache_hit=True)
 
-    def _record(self, run: "PreparedRun", retiring: ProvidenceRecord | None = None) -> Reply:
+    def _retirable(self, run: "PreparedRun") -> ProvidenceRecord | None:
+        """The record that the cache would answer from, if there is one. Raises LedgerError where it has fallen."""
+        old = self.ledger.record(run.cache_key)
+        if old is not None and old.falsification_state != LIVE:
+            raise LedgerError(
+                f"the record {old.cache_key[:16]} is {old.falsification_state}: asking anew would hide that "
+                f"(`arborist providence revive {old.cache_key[:16]}` says why it may stand again)"
+            )
+        return old
+
+    def _retire(self, run: "PreparedRun") -> None:
+        # While the model answered, others may have falsified the record, retired it, or made another.
+        old = self._retirable(run)
+        if old is not None:
+            self.ledger.retire(old.cache_key, "asked anew")
+
+    def _record(self, run: "PreparedRun", before: Callable[["PreparedRun"], None] | None = None) -> Reply:
         answered = self.answered(run)
         dag = run_dag(run.nodes, answered)
         new = NewRecord.of_run(
             dag, run.cache_key, run.evidence, run.plan.retrieval_keywords, self.policy.provenance
         )
-        if retiring is not None:
-            self.ledger.retire(retiring.cache_key, "asked anew")
+        if before is not None:
+            before(run)
         try:
             record = self.ledger.append_record(new)
         except LedgerError:
@@ -214,6 +229,7 @@ class PreparedRun:
         version: str,
     ) -> "PreparedRun":
         policy = asker.policy
+        question = normalized_question(question)
         shown = plan.retrieval_keywords if policy.answering.show_keywords_to_model else ()
         messages = messages_for(question, evidence, conversation=conversation, keywords=shown)
         hashed = messages
@@ -224,7 +240,7 @@ class PreparedRun:
             Retrieval(
                 question=question,
                 conversation=tuple(turn.canonical() for turn in conversation),
-                frame=Frame.choose(bound.retrieval_keywords),
+                frame=Frame.choose(plan.retrieval_keywords),
                 plan=bound,
                 sources_summary=[source.summary() for source in sources],
                 context_items=[item.canonical() for item in evidence],
@@ -240,26 +256,38 @@ class PreparedRun:
             evidence=evidence,
             messages=messages,
             nodes=nodes,
-            cache_key=_cache_key(asker, nodes, plan),
+            cache_key=_cache_key(asker, RunDag(nodes), plan.retrieval_keywords),
             kept_keywords=plan.retrieval_keywords if policy.provenance.store_keywords_on_record else None,
         )
 
     def reply(
         self, record: ProvidenceRecord, dag: RunDag, claims: tuple[Claim, ...], *, refusal: str, cache_hit: bool
     ) -> Reply:
-        return Reply(record, dag.root, self.plan, self.sources, self.evidence, claims, cache_hit, refusal)
+        return Reply(
+            record=record,
+            run_dag_root=dag.root,
+            retrieval_plan_hash=dag.commitment("retrieval_plan_hash"),
+            retrieval_plan=self.plan,
+            sources=self.sources,
+            evidence=self.evidence,
+            claims=claims,
+            cache_hit=cache_hit,
+            refusal=refusal,
+        )
 
 
-def _cache_key(asker: Asker, nodes: Sequence[Node], plan: RetrievalPlan) -> str:
+def _cache_key(asker: Asker, dag: RunDag, keywords: Sequence[str]) -> str:
     switches = asker.policy.provenance
-    parts: Mapping[str, str | None] = RunDag(tuple(nodes)).cache_key_parts() | {
+    parts: Mapping[str, str | None] = dag.cache_key_parts() | {
         "model_identity": asker.model.identity.digest(),
         "verifier_policy_hash": asker.verifier.digest(),
     }
     return cache_key(
         parts,
-        retrieval_keywords=plan.retrieval_keywords if switches.keywords_affect_cache_key else None,
-        retrieval_plan_hash=plan.digest() if switches.retrieval_plan_affects_cache_key else None,
+        retrieval_keywords=keywords if switches.keywords_affect_cache_key else None,
+        retrieval_plan_hash=(
+            dag.commitment("retrieval_plan_hash") if switches.retrieval_plan_affects_cache_key else None
+        ),
     )
 
 

@@ -97,3 +97,15 @@ def test_a_value_that_is_not_allowed_is_named_with_its_file_and_key(tables: dict
     with pytest.raises(ConfigError) as caught:
         Policy.of(tables, "corpus.toml", ())
     assert str(caught.value).startswith(f"corpus.toml: {place}: ")
+
+
+def test_switches_that_contradict_each_other_are_refused() -> None:
+    switches = {
+        "bind_keywords_in_run_dag": False,
+        "keywords_affect_cache_key": True,
+        "retrieval_plan_affects_cache_key": True,
+    }
+    for name, value in switches.items():
+        Policy.of({"provenance": switches | {name: not value}}, "corpus.toml", ())
+    with pytest.raises(ConfigError, match=r"^corpus\.toml: \[policy\.provenance\]: "):
+        Policy.of({"provenance": switches}, "corpus.toml", ())
