@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from arborist.providence.audit_events import GENESIS, AuditEvent, EventType, eve
 from arborist.providence.ledger_fault import LedgerFault
 from arborist.providence.promotions import PROMOTION_EVENTS, Promotion, promotions_of
 from arborist.providence.record import LIVE, Ancestor, ProvidenceRecord, RecordSource
-from arborist.providence.record_checks import UNREADABLE, ancestor_faults, hit_faults, record_faults
+from arborist.providence.record_checks import UNREADABLE, hit_faults, record_faults
 from arborist.providence.schema import BOUND_COLUMNS, STATE_COLUMNS, migrate, schema_objects, version_of
 
 RANGE = 3000
@@ -281,11 +282,19 @@ def _event_faults(event: AuditEvent, previous: tuple[int, str]) -> list[LedgerFa
         faults.append(LedgerFault(where, "its hash is not that of its content"))
     if event.type not in _TYPES:
         faults.append(LedgerFault(where, f"its type {event.type!r} is not known"))
-    try:
-        from_iso_time(event.time)
-    except ValueError:
+    if not _is_time(event.time):
         faults.append(LedgerFault(where, "its time is not a time"))
     return faults
+
+
+@lru_cache(maxsize=4)
+def _is_time(text: str) -> bool:
+    """Remembered, since the events of a run have one time, and reading it is slow."""
+    try:
+        from_iso_time(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _run_faults(
@@ -296,9 +305,8 @@ def _run_faults(
         # A record that is not there is found by `_state_faults`, which knows whether it was burned.
         if record is None:
             return []
-        sources = _sources(connection, event.seq)
-        faults = record_faults(record, sources, event, before)
-        return faults + ancestor_faults(record, sources, _ancestors(connection, event.seq))
+        sources, ancestors = _sources(connection, event.seq), _ancestors(connection, event.seq)
+        return record_faults(record, sources, ancestors, event, before)
     if event.type == EventType.CACHE_HIT:
         try:
             record = _record(connection, int(event.value["record_id"]))

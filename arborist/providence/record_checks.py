@@ -1,7 +1,7 @@
 """What must hold between a record's row, its run DAG and the events that speak of it."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from arborist.answering.run_dag import ANSWER_STAGES, CACHE_KEY_PARTS, RunDag
@@ -20,57 +20,62 @@ from arborist.providence.record import (
 )
 from arborist.providence.schema import BOUND_COLUMNS
 
-UNREADABLE = (ArboristError, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError)
+UNREADABLE = (
+    ArboristError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    IndexError,
+    OverflowError,
+    RecursionError,
+)
 """What reading a value of a wrong shape can raise."""
 
 
 def record_faults(
-    record: ProvidenceRecord, sources: Sequence[RecordSource], event: AuditEvent, before: Sequence[AuditEvent]
+    record: ProvidenceRecord,
+    sources: Sequence[RecordSource],
+    ancestors: Sequence[Ancestor],
+    event: AuditEvent,
+    before: Sequence[AuditEvent],
 ) -> list[LedgerFault]:
-    """What is wrong between a record, its `answer_recorded` event and the events just `before` that one."""
-    where = f"record {record.record_id}"
-    key = record.cache_key
+    """What is wrong between a record, its `answer_recorded` event and the events just `before` that one.
+
+    `sources` and `ancestors` are what the tables beside the record say of it.
+    """
     try:
         bound, dag = event.value, record.dag
-        found = [*_row_faults(record, sources, bound)]
-        found += [(fault.stage, fault.problem) for fault in dag.faults()]
-        if not found or _is_readable(dag):
-            found += _dag_faults(record, dag, bound, sources)
-        found += _retrieval_event_faults(dag, before)
     except UNREADABLE:
-        found = [("run", "its row, its run DAG or its event cannot be read")]
-    return [LedgerFault(where, problem, key, stage) for stage, problem in found]
-
-
-def ancestor_faults(
-    record: ProvidenceRecord, sources: Sequence[RecordSource], ancestors: Sequence[Ancestor]
-) -> list[LedgerFault]:
-    """What is wrong with the promoted answers that a record is said to cite."""
-    try:
-        wanted = cited_ancestors(record.dag, sources)
-    except UNREADABLE:
-        # A run DAG that cannot be read is found by `record_faults`.
-        return []
-    if wanted == tuple(ancestors):
-        return []
-    problem = "the promoted answers that it cites are not those in record_ancestors"
-    return [LedgerFault(f"record {record.record_id}", problem, record.cache_key, "verify")]
+        found = [("run", "its run DAG or its event cannot be read")]
+    else:
+        found = _told(_row_faults(record, sources, bound))
+        found += _told((fault.stage, fault.problem) for fault in dag.faults())
+        found += _told(_dag_faults(record, dag, bound, sources))
+        found += _told(_ancestor_faults(dag, sources, ancestors))
+        found += _told(_retrieval_event_faults(dag, before))
+    where = f"record {record.record_id}"
+    return [LedgerFault(where, problem, record.cache_key, stage) for stage, problem in found]
 
 
 def hit_faults(record: ProvidenceRecord, event: AuditEvent, before: Sequence[AuditEvent]) -> list[LedgerFault]:
     """What is wrong with a `cache_hit_with_retrieval_plan` that was answered from `record`."""
-    try:
-        found = [*_hit_faults(record, event.value, before)]
-    except UNREADABLE:
-        found = [("run", "the run DAG of this cache hit cannot be read")]
+    found = _told(_hit_faults(record, event, before))
     return [LedgerFault(f"event {event.seq}", problem, record.cache_key, stage) for stage, problem in found]
 
 
 _Found = Iterator[tuple[str, str]]
 
 
-def _is_readable(dag: RunDag) -> bool:
-    return all(dag.commitment(name) is not None for name in CACHE_KEY_PARTS)
+def _told(checks: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Stage and problem of each fault, up to where something is of another shape than can be checked."""
+    found: list[tuple[str, str]] = []
+    try:
+        for fault in checks:
+            found.append(fault)  # noqa: PERF402
+    except UNREADABLE:
+        found.append(("run", "something in its row, its run DAG or its event cannot be read"))
+    return found
 
 
 def _row_faults(record: ProvidenceRecord, sources: Sequence[RecordSource], bound: Mapping[str, Any]) -> _Found:
@@ -94,6 +99,8 @@ def _dag_faults(
     for node in dag.nodes:
         if node.stage not in payloads and node.stage not in bound["withheld_stages"]:
             yield node.stage, "its payload is missing"
+    if "verify" in payloads and json.loads(record.claims) != payloads["verify"]["claims"]:
+        yield "row", "the column claims is not what the run DAG says"
     for name, value in _columns_of(dag, payloads).items():
         if getattr(record, name) != value:
             yield "row", f"the column {name} is not what the run DAG says"
@@ -113,8 +120,6 @@ def _columns_of(dag: RunDag, payloads: Mapping[str, Any]) -> dict[str, Any]:
         columns["question"] = payloads["question"]["question"]
     if "answer" in payloads:
         columns["answer"] = payloads["answer"]["answer"]["text"]
-    if "verify" in payloads:
-        columns["claims"] = canonical_json(payloads["verify"]["claims"]).decode()
     if "final_label" in payloads:
         columns["audit_mode"] = payloads["final_label"]["audit_mode"]
     if "retrieval_plan" in payloads:
@@ -154,6 +159,11 @@ def _source_faults(context: Mapping[str, Any] | None, sources: Sequence[RecordSo
         yield "context", "its documents are not those in record_sources"
 
 
+def _ancestor_faults(dag: RunDag, sources: Sequence[RecordSource], ancestors: Sequence[Ancestor]) -> _Found:
+    if cited_ancestors(dag, sources) != tuple(ancestors):
+        yield "verify", "the promoted answers that it cites are not those in record_ancestors"
+
+
 def _retrieval_event_faults(dag: RunDag, before: Sequence[AuditEvent]) -> _Found:
     """The events of the run's retrieval stand right before the event that closes the run."""
     wanted = [EventType.RETRIEVAL_RESULT_SELECTED]
@@ -170,7 +180,8 @@ def _retrieval_event_faults(dag: RunDag, before: Sequence[AuditEvent]) -> _Found
                 yield "retrieval_plan", f"event {event.seq} has another {name} than its run DAG"
 
 
-def _hit_faults(record: ProvidenceRecord, bound: Mapping[str, Any], before: Sequence[AuditEvent]) -> _Found:
+def _hit_faults(record: ProvidenceRecord, event: AuditEvent, before: Sequence[AuditEvent]) -> _Found:
+    bound = event.value
     answered = record.dag.without_payloads()
     own = RunDag.from_blob(canonical_json({"nodes": bound["nodes"]}))
     dag = RunDag((*own.nodes, *(answered.node(stage) for stage in ANSWER_STAGES)))
