@@ -1,12 +1,13 @@
 """What every test may use."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from arborist.workspace import Workspace
-from tests.corpora import bridges
+from tests.corpora import bridges, opened
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -20,7 +21,14 @@ def shared_data() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """A built corpus about bridges, rivers and people (`tests/corpora.py`), which no test may change."""
+    return bridges(tmp_path_factory.mktemp("bridges"))
+
+
 @pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    """A built corpus about bridges, rivers and people; see `tests/corpora.py`."""
-    return bridges(tmp_path)
+def workspace(built: Workspace, tmp_path: Path) -> Workspace:
+    """A copy of that corpus for a test of its own."""
+    shutil.copytree(built.config.path.parent, tmp_path, dirs_exist_ok=True)
+    return opened(tmp_path)

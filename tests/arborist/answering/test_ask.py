@@ -31,7 +31,7 @@ from arborist.retrieval.plan import Filters
 from arborist.retrieval.retrieve import Query
 from arborist.workspace import Workspace
 from tests.conftest import ROOT
-from tests.corpora import WHEN_ALDER, bridges, build, write_rows
+from tests.corpora import WHEN_ALDER, build, write_rows
 
 SWITCHES = [item.name for item in fields(ProvenancePolicy) if item.name != "dag_privacy"]
 SECRET = "Zanzibar"
@@ -327,7 +327,7 @@ def settings() -> Iterator[dict[str, bool]]:
             yield found | {"shown": True}
 
 
-@pytest.mark.parametrize("setting", settings(), ids=lambda found: "".join("01"[on] for on in found.values()))
+@pytest.mark.parametrize("setting", list(settings()), ids=lambda found: "".join("01"[on] for on in found.values()))
 def test_every_setting_of_the_switches_gives_records_that_verify(
     built: Workspace, tmp_path: Path, setting: dict[str, bool]
 ) -> None:
@@ -357,12 +357,6 @@ def test_every_setting_of_the_switches_gives_records_that_verify(
     if not switches["store_keywords_on_record"]:
         written = [path.read_bytes() for path in tmp_path.iterdir()]
         assert not any(SECRET.encode() in data for data in written)
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """A corpus that tests of this module share; each brings a ledger of its own."""
-    return bridges(tmp_path_factory.mktemp("bridges"))
 
 
 def plan_payload(reply: Reply) -> dict[str, Any]:
@@ -530,11 +524,13 @@ def test_any_question_is_answered_and_recorded_as_it_is(asker: Asker, question: 
     assert faults(asker) == []
 
 
-def test_two_homes_give_the_same_roots_for_the_same_question(built: Workspace, workspace: Workspace) -> None:
+def test_two_homes_give_the_same_roots_for_the_same_question(
+    built: Workspace, workspace: Workspace, tmp_path: Path
+) -> None:
     roots = []
     for here in (built, workspace):
-        with asking(here) as asker:
-            reply = asker.ask(Query(WHEN_ALDER, ("river",)))
+        with Ledger.open(tmp_path / here.home.root.parent.name, here.clock) as ledger:
+            reply = open_asker(here, ledger).ask(Query(WHEN_ALDER, ("river",)))
             roots.append((reply.run_dag_root, reply.record.cache_key))
     assert roots[0] == roots[1]
 

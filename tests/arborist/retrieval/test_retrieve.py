@@ -18,9 +18,9 @@ from tests.corpora import WHEN_ALDER, bridges
 DEFAULTS = RetrievalDefaults()
 
 
-@pytest.fixture(scope="module")
-def shards(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Shard]]:
-    with bridges(tmp_path_factory.mktemp("bridges")).corpus.opened() as opened:
+@pytest.fixture
+def shards(built: Workspace) -> Iterator[list[Shard]]:
+    with built.corpus.opened() as opened:
         yield opened
 
 
