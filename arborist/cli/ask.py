@@ -19,7 +19,7 @@ from arborist.workspace import Workspace
     "-k", "--keyword", "keywords", multiple=True, help="A hint for the search; never part of the question."
 )
 @click.option("--top-k", type=click.IntRange(min=1), help="How many chunks are wanted.")
-@click.option("--over-fetch", type=click.IntRange(min=1), help="How many candidates each shard offers.")
+@click.option("--over-fetch", type=click.IntRange(min=1), help="How many candidates each source offers.")
 @click.option("--max-context-chars", type=click.IntRange(min=1), help="How much text is put before the model.")
 @click.option("--source", "sources", multiple=True, help="Search this source only; may be given again.")
 @click.option("--source-type", "source_types", multiple=True, help="Search sources of this kind only.")

@@ -57,7 +57,7 @@ def _status_json(item: ShardStatus) -> dict[str, Any]:
 @click.argument("question")
 @click.option("-k", "--keyword", "keywords", multiple=True, help="A hint for the search.")
 @click.option("--top-k", type=click.IntRange(min=1), help="How many chunks are wanted.")
-@click.option("--over-fetch", type=click.IntRange(min=1), help="How many candidates each shard offers.")
+@click.option("--over-fetch", type=click.IntRange(min=1), help="How many candidates each source offers.")
 @click.option("--source", "sources", multiple=True, help="Search this source only; may be given again.")
 @click.option("--source-type", "source_types", multiple=True, help="Search sources of this kind only.")
 @json_option

@@ -8,6 +8,7 @@ import apsw
 
 from arborist.corpus import tables
 from arborist.corpus.document_chunks import ShardChunks, read_shard_chunks
+from arborist.corpus.posting_sidecar import write_postings
 from arborist.corpus.shard import HASH_SIZE_BYTES, INDEX_VERSION, INDEXES, SCHEMA, Shard, ShardMeta
 from arborist.files import replacing
 from arborist.hashing import canonical_json
@@ -29,7 +30,14 @@ def write_fts_index(home: Home, shard: str) -> ShardMeta:
     path = home.shard_file(shard)
     with tables.writing(path), replacing(path) as partial:
         build_shard_file(partial, home.chunks_file(shard), chunks)
-    with Shard(path) as opened:
+    return write_missing_postings(home, shard)
+
+
+def write_missing_postings(home: Home, shard: str) -> ShardMeta:
+    """Make the posting sidecar of a published shard anew. Raises CorpusError where it cannot be written."""
+    path = home.shard_file(shard)
+    with tables.writing(path), Shard(path) as opened:
+        write_postings(opened)
         return opened.meta
 
 

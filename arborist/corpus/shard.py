@@ -8,6 +8,7 @@ import json
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self
@@ -15,6 +16,7 @@ from typing import Any, Self
 import apsw
 
 from arborist.corpus.document import Document
+from arborist.corpus.posting_sidecar import PostingSidecar, read_postings
 from arborist.errors import CorpusError, InputError
 from arborist.hashing import Domain, canonical_json, hash_json
 from arborist.home import Home
@@ -142,6 +144,11 @@ class Shard:
         return CorpusError(
             f"{self.path}: not a whole shard file (delete it and run `arborist build`: it is derived data)"
         )
+
+    @cached_property
+    def postings(self) -> PostingSidecar | None:
+        """The shard's posting sidecar; None where it is missing or another shard's."""
+        return read_postings(self.path, self.meta.digest)
 
     def _read_meta(self) -> ShardMeta:
         meta: dict[str, str] = dict(

@@ -7,11 +7,14 @@ from functools import cached_property
 
 from arborist.corpus.chunking import Chunker
 from arborist.corpus.config import CorpusConfig
+from arborist.corpus.posting_sidecar import has_postings
 from arborist.corpus.shard import INDEX_VERSION, Shard, ShardMeta, read_shard_meta
 from arborist.corpus.snapshot import CorpusSnapshot
 from arborist.errors import CorpusError
 from arborist.home import Home
 from arborist.policy import PROVIDENCE_SOURCE
+
+POSTINGS_MISSING = "its postings are missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,8 @@ class Corpus:
             return f"indexed by {meta.index_version}, not {INDEX_VERSION}"
         if chunks is None or meta.shard_root != chunks.shard_root:
             return "its chunks have changed"
-        return ""
+        path = self.home.shard_file(shard)
+        return POSTINGS_MISSING if path.is_file() and not has_postings(path, meta.digest) else ""
 
     def cold_meta(self, shard: str) -> ShardMeta | None:
         """What an evicted shard says of itself; None where the shard is published, or was never evicted."""

@@ -1,35 +1,52 @@
 """The build steps over many sources or shards at once: each fails alone, shards in parallel processes."""
 
+import errno
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing import connection, get_context, parent_process
+from pathlib import Path
 from threading import Thread
 from typing import Generic, TypeVar
 
 from arborist import progress
-from arborist.corpus.document_chunks import ShardChunks, write_document_chunks
-from arborist.corpus.fts_index import write_fts_index
-from arborist.corpus.shard import ShardMeta
+from arborist.corpus.document_chunks import ShardChunks, read_shard_chunks, write_document_chunks
+from arborist.corpus.fts_index import write_fts_index, write_missing_postings
+from arborist.corpus.shard import ShardMeta, read_shard_meta
 from arborist.corpus.source_documents import SourceManifest, write_source_documents
 from arborist.corpus.sources import open_source
-from arborist.corpus.store import Corpus
+from arborist.corpus.store import POSTINGS_MISSING, Corpus
 from arborist.errors import ArboristError, CorpusError
 
 T = TypeVar("T")
 
 SHARDS_WORTH_PROCESSES = 4
+_MAY_PASS = {
+    errno.EAGAIN,
+    errno.EBUSY,
+    errno.EIO,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOMEM,
+    errno.ENOSPC,
+    errno.ESTALE,
+    errno.ETIMEDOUT,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[T]):
-    """What a step gave for one source or shard, by its name: a result, or the error it ended with."""
+    """What a step gave for one source or shard, by its name: a result, or the error it ended with.
+
+    `transient` says that trying again may help: the system refused memory, space, handles or time.
+    """
 
     name: str
     result: T | None
     error: ArboristError | None = None
+    transient: bool = False
 
 
 def read_source(corpus: Corpus, source: str) -> SourceManifest:
@@ -43,8 +60,26 @@ def chunk_shard(corpus: Corpus, shard: str) -> ShardChunks:
 
 
 def index_shard(corpus: Corpus, shard: str) -> ShardMeta:
-    """Publish one shard's file."""
+    """Publish one shard's file, or its postings where only these are missing."""
+    if corpus.index_behind(shard) == POSTINGS_MISSING:
+        return write_missing_postings(corpus.home, shard)
     return write_fts_index(corpus.home, shard)
+
+
+def chunks_since(corpus: Corpus, shard: str, moment: float) -> ShardChunks | None:
+    """What `chunk_shard` would give, where that was made since `moment` and is still current; else None."""
+    made = _written_since(corpus.home.chunks_file(shard), moment) and not corpus.chunks_behind(shard)
+    return read_shard_chunks(corpus.home, shard) if made else None
+
+
+def index_since(corpus: Corpus, shard: str, moment: float) -> ShardMeta | None:
+    """What `index_shard` would give, where that was made since `moment` and is still current; else None."""
+    made = _written_since(corpus.home.shard_file(shard), moment) and not corpus.index_behind(shard)
+    return read_shard_meta(corpus.home, shard) if made else None
+
+
+def _written_since(path: Path, moment: float) -> bool:
+    return path.is_file() and path.stat().st_mtime >= moment
 
 
 def over_sources(corpus: Corpus, sources: Sequence[str]) -> list[Outcome[SourceManifest]]:
@@ -82,7 +117,9 @@ def _outcomes(corpus: Corpus, step: Callable[[Corpus, str], T], shards: Sequence
                 yield future.result()
             except BrokenExecutor:
                 # One process that dies takes the whole pool with it; which shard it had cannot be told.
-                yield Outcome(futures[future], None, CorpusError("a process that builds shards died"))
+                yield Outcome(
+                    futures[future], None, CorpusError("a process that builds shards died"), transient=True
+                )
     finally:
         # Whoever stops listening wants no further shard begun.
         pool.shutdown(cancel_futures=True)
@@ -105,6 +142,10 @@ def _outcome(corpus: Corpus, step: Callable[[Corpus, str], T], name: str) -> Out
     try:
         return Outcome(name, step(corpus, name))
     except ArboristError as error:
-        return Outcome(name, None, error)
+        return Outcome(name, None, error, _may_pass(error.__cause__))
     except OSError as error:
-        return Outcome(name, None, CorpusError(f"{error.filename or name}: {error.strerror}"))
+        return Outcome(name, None, CorpusError(f"{error.filename or name}: {error.strerror}"), _may_pass(error))
+
+
+def _may_pass(error: BaseException | None) -> bool:
+    return isinstance(error, OSError) and error.errno in _MAY_PASS

@@ -14,7 +14,8 @@ import apsw
 
 from arborist.corpus import tables
 from arborist.corpus.document_chunks import ShardChunks, chunks_footer
-from arborist.corpus.fts_index import build_shard_file
+from arborist.corpus.fts_index import build_shard_file, write_missing_postings
+from arborist.corpus.posting_sidecar import sidecar_file
 from arborist.corpus.shard import Shard, ShardMeta
 from arborist.corpus.store import Corpus
 from arborist.errors import CorpusError, InputError
@@ -101,6 +102,7 @@ class ColdStorage:
             shutil.copyfile(home.shard_file(shard), partial)
             _strip(apsw.Connection(str(partial)))
         home.shard_file(shard).unlink()
+        sidecar_file(home.shard_file(shard)).unlink(missing_ok=True)
         self.ledger.append_event(NewEvent(EventType.SHARD_EVICTED, _payload(shard, eviction.shard_root)))
         return eviction
 
@@ -130,6 +132,7 @@ class ColdStorage:
             raise tables.unreadable(home.cold_text_file(shard))
         with replacing(home.shard_file(shard)) as partial:
             build_shard_file(partial, home.cold_text_file(shard), footer)
+        write_missing_postings(home, shard)
         home.cold_shard_file(shard).unlink()
         home.cold_text_file(shard).unlink()
         self.ledger.append_event(NewEvent(EventType.SHARD_REHYDRATED, _payload(shard, found.shard_root)))

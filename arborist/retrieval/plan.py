@@ -38,7 +38,7 @@ class RetrievalPlan:
     """How a question is searched for (`provenance.md`, Identity of a run; Appendix A.10 of the audit-gap seed).
 
     The order of `retrieval_keywords` counts. `top_k` chunks are wanted, `over_fetch` candidates are taken from
-    each shard, `max_context_chars` bounds what is put before the model.
+    each source however it is sharded, `max_context_chars` bounds what is put before the model.
     """
 
     question_hash: str

@@ -122,10 +122,12 @@ def test_what_is_found_carries_its_place_and_its_text() -> None:
         assert shard.chunk_text(found.document_root, found.chunk_index) == found.text
 
 
-def test_each_shard_offers_no_more_than_over_fetch() -> None:
+def test_each_source_offers_no_more_than_over_fetch_however_it_is_sharded() -> None:
     documents = [document(f"d{number}", "rain " * (number + 1)) for number in range(30)]
-    with searchable(documents, shards=3) as shards:
-        assert len(search(shards, "rain", (), over_fetch=2, policy=PLAIN)) == 6
+    with searchable(documents, shards=3) as shards, searchable(documents) as one:
+        found = search(shards, "rain", (), over_fetch=2, policy=PLAIN)
+        assert places(found) == places(search(one, "rain", (), over_fetch=2, policy=PLAIN))
+        assert len(found) == 2
         assert len(search(shards, "rain", (), over_fetch=2**53, policy=PLAIN)) == 30
 
 
