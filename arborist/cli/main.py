@@ -1,5 +1,6 @@
 """The command group: each command is imported when it is called, so that `ask` loads nothing it does not use."""
 
+import os
 import sys
 from collections.abc import Mapping
 from importlib import import_module
@@ -67,7 +68,8 @@ def main(command: click.Command = cli) -> None:
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted", err=True)
         sys.exit(130)
-    except BrokenPipeError:
-        # Whoever read our output has seen enough; Python would complain again while it flushes.
-        sys.stderr.close()
-        sys.exit(0)
+    except OSError as error:
+        # What no command told more closely: a folder that may not be read, an output that cannot be written.
+        place = f"{os.fspath(error.filename)}: " if error.filename else ""
+        click.echo(f"Error: {place}{error.strerror or 'the system refuses it'}", err=True)
+        sys.exit(ArboristError.exit_code)

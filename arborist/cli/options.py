@@ -27,6 +27,19 @@ config_option = click.option(
     show_default=True,
     help="The corpus.toml; also $ARBORIST_CONFIG.",
 )
+
+
+class UnicodeText(click.ParamType):
+    """Text that SQLite and JSON can hold; what the terminal sent may be any bytes."""
+
+    name = "text"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if any("\ud800" <= character <= "\udfff" for character in value):
+            self.fail(f"{value!a} is not Unicode text: give it in UTF-8", param, ctx)
+        return value
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
 
 
