@@ -12,6 +12,21 @@ from arborist.retrieval.context import Evidence
 
 SHOWN_DIGITS = 16
 
+# CROSS JOIN keeps SQLite to this order: from the ancestors, by their index, to the records.
+_BLAST_RADIUS = """
+WITH RECURSIVE leaning(record_id, cache_key, question, audit_mode, retired_at) AS (
+    SELECT r.record_id, r.cache_key, r.question, r.audit_mode, r.retired_at
+    FROM record_ancestors AS a CROSS JOIN providence_records AS r USING (record_id)
+    WHERE a.cache_key = ?
+    UNION
+    SELECT r.record_id, r.cache_key, r.question, r.audit_mode, r.retired_at
+    FROM leaning CROSS JOIN record_ancestors AS a ON a.cache_key = leaning.cache_key
+    CROSS JOIN providence_records AS r ON r.record_id = a.record_id
+)
+SELECT cache_key, question, audit_mode, cache_key IN (SELECT cache_key FROM promotions WHERE retired_seq IS NULL)
+FROM leaning WHERE retired_at IS NULL AND cache_key <> ? ORDER BY cache_key
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class LeaningRecord:
@@ -85,18 +100,5 @@ def _cited_documents(ledger: Ledger, record_id: int) -> list[str]:
 
 def blast_radius(ledger: Ledger, cache_key: str) -> list[LeaningRecord]:
     """Every record in use that leans on the promoted answer of that key, directly or not, in order of key."""
-    rows = ledger.rows(
-        "WITH RECURSIVE leaning(record_id, cache_key) AS ("
-        "SELECT record_id, providence_records.cache_key FROM record_ancestors "
-        "CROSS JOIN providence_records USING (record_id) WHERE record_ancestors.cache_key = ? UNION "
-        "SELECT record_ancestors.record_id, providence_records.cache_key FROM leaning "
-        "CROSS JOIN record_ancestors ON record_ancestors.cache_key = leaning.cache_key "
-        "CROSS JOIN providence_records ON providence_records.record_id = record_ancestors.record_id) "
-        "SELECT cache_key, question, audit_mode, "
-        "EXISTS (SELECT 1 FROM promotions WHERE promotions.cache_key = providence_records.cache_key "
-        "AND retired_seq IS NULL) "
-        "FROM leaning CROSS JOIN providence_records USING (record_id, cache_key) "
-        "WHERE retired_at IS NULL AND cache_key <> ? ORDER BY cache_key",
-        (cache_key, cache_key),
-    )
+    rows = ledger.rows(_BLAST_RADIUS, (cache_key, cache_key))
     return [LeaningRecord(key, question, mode, bool(promoted)) for key, question, mode, promoted in rows]

@@ -148,7 +148,7 @@ BEGIN SELECT RAISE(ABORT, 'what a record leans on goes with it'); END;
 """
 
 _PROMOTION_INDEXES = """
-CREATE INDEX ancestors_by_cache_key ON record_ancestors(cache_key);
+CREATE INDEX ancestors_by_cache_key ON record_ancestors(cache_key, record_id);
 CREATE INDEX promotions_by_cache_key ON promotions(cache_key);
 CREATE INDEX promotions_by_question ON promotions(question_hash) WHERE retired_seq IS NULL;
 CREATE INDEX promotions_by_promoted_seq ON promotions(promoted_seq);
