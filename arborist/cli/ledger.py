@@ -21,6 +21,7 @@ from arborist.providence.ledger_fault import LedgerFault
 from arborist.workspace import Workspace
 
 if TYPE_CHECKING:
+    from arborist.providence.backup import LedgerCopy
     from arborist.providence.checkpoint import VerifierKey
     from arborist.providence.fsck import Progress
 
@@ -113,6 +114,28 @@ def fsck(home: Path, as_json: bool) -> None:
     sys.exit(EXIT_CODES[Verdict.TAMPERED] if report.faults else 0)
 
 
+@ledger.command()
+@click.argument("file", type=_file_option)
+@home_option
+@json_option
+def backup(file: Path, home: Path, as_json: bool) -> None:
+    """Copy the ledger to FILE as it is at one moment, also while questions are answered."""
+    from arborist.providence.backup import back_up
+
+    _print_copy(back_up(home, file, SystemClock()), as_json)
+
+
+@ledger.command()
+@click.argument("file", type=_file_option)
+@home_option
+@json_option
+def restore(file: Path, home: Path, as_json: bool) -> None:
+    """Make the backup FILE the ledger of a home that has none."""
+    from arborist.providence.backup import restore as restored
+
+    _print_copy(restored(file, home, SystemClock()), as_json)
+
+
 @click.command()
 @click.argument("key")
 @click.option("-o", "--output", type=_file_option, required=True, help="Where the bundle is written to.")
@@ -170,6 +193,15 @@ def verify_bundle(file: Path, public_key: str | None, as_json: bool) -> None:
         click.echo(f"{name:<14} {value}")
     if trusted is None:
         click.echo("(whose key this is, the bundle alone cannot say: give the --public-key that you trust)")
+
+
+def _print_copy(copy: "LedgerCopy", as_json: bool) -> None:
+    value = {"file": str(copy.path), "events": copy.events, "head": copy.head, "bytes": copy.size}
+    click.echo(
+        json.dumps(value, indent=2)
+        if as_json
+        else f"{copy.path}: {copy.events} events, head {copy.head}, {copy.size} bytes"
+    )
 
 
 def _print_faults(faults: Sequence[LedgerFault]) -> None:

@@ -184,3 +184,13 @@ def test_a_record_is_proven_and_its_bundle_verified(arborist: Arborist, home: Pa
     refused = arborist("verify-bundle", bundle)
     assert (refused.returncode, refused.stdout) == (4, "")
     assert refused.stderr.startswith(f"refused: {bundle}: ")
+
+
+def test_a_backup_is_restored_into_a_home_without_a_ledger(arborist: Arborist, home: Path, tmp_path: Path) -> None:
+    kept, elsewhere = tmp_path / "kept.db", tmp_path / "elsewhere"
+    told = arborist("ledger", "backup", kept, "--home", home, "--json")
+    assert told.returncode == 0 and json.loads(told.stdout)["bytes"] == kept.stat().st_size
+    assert arborist("ledger", "restore", kept, "--home", elsewhere).returncode == 0
+    assert arborist("ledger", "fsck", "--home", elsewhere).returncode == 0
+    refused = arborist("ledger", "restore", kept, "--home", home)
+    assert refused.returncode == 2 and "the home has a ledger" in refused.stderr
