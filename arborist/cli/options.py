@@ -29,15 +29,11 @@ config_option = click.option(
 )
 
 
-class UnicodeText(click.ParamType):
-    """Text that SQLite and JSON can hold; what the terminal sent may be any bytes."""
-
-    name = "text"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if any("\ud800" <= character <= "\udfff" for character in value):
-            self.fail(f"{value!a} is not Unicode text: give it in UTF-8", param, ctx)
-        return value
+def unicode_text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Callback of an option whose text must be such that SQLite and JSON can hold; a terminal may send any bytes."""
+    if value is not None and any("\ud800" <= character <= "\udfff" for character in value):
+        raise click.BadParameter(f"{value!a} is not Unicode text: give it in UTF-8", ctx, param)
+    return value
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")

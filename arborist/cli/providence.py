@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from arborist.answering.run_dag import RunDag
-from arborist.cli.options import UnicodeText, home_option, json_option, takes_workspace
+from arborist.cli.options import home_option, json_option, takes_workspace, unicode_text
 from arborist.cli.self_providence import COMMANDS
 from arborist.clock import SystemClock
 from arborist.home import Home
@@ -25,13 +25,13 @@ for command in COMMANDS:
 
 
 @providence.command("list")
-@click.option("--keyword", type=UnicodeText(), help="Records whose retrieval used this keyword.")
+@click.option("--keyword", callback=unicode_text, help="Records whose retrieval used this keyword.")
 @click.option(
     "--mode",
     type=click.Choice(["STRICT", "HYBRID", "UNGROUNDED", "fts5", "fts5+keywords"]),
     help="Records of this verdict or this retrieval mode.",
 )
-@click.option("--plan", type=UnicodeText(), help="Records of this retrieval_plan_hash.")
+@click.option("--plan", callback=unicode_text, help="Records of this retrieval_plan_hash.")
 @click.option("--stale-ranking-policy", is_flag=True, help="Records ranked by another policy than today's.")
 @click.option("--state", type=click.Choice(["live", "failed", "stale", "quarantined"]), help="In this state.")
 @click.option("--retired", is_flag=True, help="Retired records too.")
