@@ -27,16 +27,14 @@ config_option = click.option(
     show_default=True,
     help="The corpus.toml; also $ARBORIST_CONFIG.",
 )
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
 
 
 def unicode_text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Callback of an option whose text must be such that SQLite and JSON can hold; a terminal may send any bytes."""
+    """The option's text, refused where it is none: a terminal may send any bytes, and SQLite cannot hold them."""
     if value is not None and any("\ud800" <= character <= "\udfff" for character in value):
         raise click.BadParameter(f"{value!a} is not Unicode text: give it in UTF-8", ctx, param)
     return value
-
-
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object for machines.")
 
 
 def takes_workspace(command: F) -> Callable[..., Any]:
