@@ -3,8 +3,10 @@
 import dagster as dg
 
 from arborist.corpus.config import load_corpus_config
+from arborist_dagster.alert_sensors import ALERT_SENSORS
+from arborist_dagster.corpus_sensors import CORPUS_SENSORS
 from arborist_dagster.jobs import jobs_over
-from arborist_dagster.schedules import promote_hourly
+from arborist_dagster.schedules import promote_hourly, verify_ledger_nightly
 from arborist_dagster.sensors import falsification_sensor, kindergarten_sensor
 from arborist_dagster.settings import Settings
 from assets.corpus import corpus_assets
@@ -13,6 +15,7 @@ from assets.evaluation import evaluation_assets, evaluation_checks
 from assets.ledger import LEDGER_CHECKS, providence_ledger
 from assets.questions import question_sweep
 from assets.self_providence import SELF_PROVIDENCE_CHECKS, self_providence
+from resources.notifier import Notifier
 from resources.workspace import WorkspaceResource
 
 
@@ -35,9 +38,12 @@ def build_definitions(settings: Settings) -> dg.Definitions:
             *evaluation_checks(settings.config),
         ],
         jobs=jobs_over(assets),
-        schedules=[promote_hourly],
-        sensors=[kindergarten_sensor, falsification_sensor],
-        resources={"workspace": WorkspaceResource(home=str(settings.home), config=str(settings.config))},
+        schedules=[promote_hourly, verify_ledger_nightly],
+        sensors=[*CORPUS_SENSORS, kindergarten_sensor, falsification_sensor, *ALERT_SENSORS],
+        resources={
+            "workspace": WorkspaceResource(home=str(settings.home), config=str(settings.config)),
+            "notifier": Notifier(webhook=settings.webhook),
+        },
         # A process a step costs 1.5 s where a step in process costs 0.07 s (`dagster.md`, B10).
         executor=dg.in_process_executor,
     )

@@ -1,6 +1,6 @@
 """Building what is stale: the corpus assets, in process, over exactly the partitions that are behind."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,24 +10,18 @@ from arborist import errors
 from arborist.corpus.store import Corpus
 from arborist_dagster.build_definitions import build_definitions
 from arborist_dagster.event_log import catch_up, is_recorded, recorded_versions
+from arborist_dagster.instance import STARTED_BY_BUILD, end_dead_builds
 from arborist_dagster.settings import Settings
-from assets.corpus_checks import RANGE_END, RANGE_START
 from assets.corpus_reports import (
     CORPUS_SNAPSHOT,
     DOCUMENT_CHUNKS,
     FTS_INDEX,
     SOURCE_DOCUMENTS,
     current_reports,
+    read_manifests,
     snapshot_report,
 )
-
-STARTED_BY = {"arborist/started_by": "build"}
-UNFINISHED = [
-    dg.DagsterRunStatus.NOT_STARTED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-]
+from assets.ranges import contiguous, range_tags
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +45,6 @@ class StepResult:
     failure: str
 
 
-def contiguous(names: Sequence[str], wanted: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    """The wanted names as runs of neighbours in `names`."""
-    chosen = set(wanted)
-    run: list[str] = []
-    for name in names:
-        if name in chosen:
-            run.append(name)
-        elif run:
-            yield tuple(run)
-            run = []
-    if run:
-        yield tuple(run)
-
-
 class Build:
     """Brings a corpus up to date on the project's own definitions and instance.
 
@@ -85,11 +65,12 @@ class Build:
 
         A shard that failed in one phase is not tried again in the next, and what it did not hold up goes on.
         """
-        self._end_dead_runs()
+        end_dead_builds(self._instance)
+        self._catch_up()
         for steps in (self.reading_steps, self.chunking_steps, self.indexing_steps, self.snapshot_steps):
-            catch_up(self._instance, current_reports(self._corpus))
             if planned := steps():
                 yield planned
+                self._catch_up()
 
     def reading_steps(self) -> list[Step]:
         """The runs that read again what has changed in the sources."""
@@ -97,8 +78,16 @@ class Build:
         return [Step((SOURCE_DOCUMENTS,), run) for run in contiguous(names, self._corpus.stale_sources())]
 
     def chunking_steps(self) -> list[Step]:
-        """The runs that chunk and index the shards that are behind their documents."""
-        return self._shard_steps((DOCUMENT_CHUNKS, FTS_INDEX), self._corpus.chunks_behind)
+        """The runs that chunk and index the shards that are behind their documents.
+
+        A source that could not be read has no documents to chunk; that was said when it was read.
+        """
+        corpus = self._corpus
+        read = read_manifests(corpus, [source.name for source in corpus.config.sources])
+        return self._shard_steps(
+            (DOCUMENT_CHUNKS, FTS_INDEX),
+            lambda shard: corpus.config.source_of_shard(shard).name in read and corpus.chunks_behind(shard),
+        )
 
     def indexing_steps(self) -> list[Step]:
         """The runs that index the shards that are chunked, but not indexed as they are chunked."""
@@ -115,6 +104,9 @@ class Build:
         recorded = is_recorded(report, recorded_versions(self._instance, CORPUS_SNAPSHOT))
         return [] if recorded else [Step((CORPUS_SNAPSHOT,), None)]
 
+    def _catch_up(self) -> None:
+        catch_up(self._instance, current_reports(self._corpus))
+
     def _shard_steps(self, assets: tuple[str, ...], behind: Callable[[str], str | bool]) -> list[Step]:
         names = self._corpus.config.shard_names
         return [Step(assets, run) for run in contiguous(names, filter(behind, names))]
@@ -122,9 +114,7 @@ class Build:
     def run(self, step: Step) -> StepResult:
         """Run one step to its end, be it good or bad."""
         keys = [dg.AssetKey(name) for name in step.assets]
-        tags = dict(STARTED_BY)
-        if step.partitions:
-            tags |= {RANGE_START: step.partitions[0], RANGE_END: step.partitions[-1]}
+        tags = STARTED_BY_BUILD | (range_tags(step.partitions) if step.partitions else {})
         job = self._definitions.resolve_implicit_job_def_def_for_assets(keys)
         assert job is not None  # the keys are those of our own assets
         result = job.execute_in_process(
@@ -136,24 +126,17 @@ class Build:
         )
         if result.success:
             return StepResult((step,), "")
-        return StepResult(tuple(_made(step, result)), _failure(result))
+        return StepResult(tuple(self._made(step, result.run_id)), _failure(result))
 
-    def _end_dead_runs(self) -> None:
-        """Runs of a build that was killed would be shown as at work for ever."""
-        dead = dg.RunsFilter(tags=STARTED_BY, statuses=UNFINISHED)
-        for run in self._instance.get_runs(dead):
-            self._instance.report_run_failed(run, "The process of this build ended before the run did.")
-
-
-def _made(step: Step, result: dg.ExecuteInProcessResult) -> Iterator[Step]:
-    """The parts of a failed step that were made all the same."""
-    events = [
-        event.step_materialization_data.materialization for event in result.get_asset_materialization_events()
-    ]
-    for name in step.assets:
-        found = {event.partition for event in events if event.asset_key == dg.AssetKey(name) and event.partition}
-        for run in contiguous(step.partitions or (), found):
-            yield Step((name,), run)
+    def _made(self, step: Step, run_id: str) -> Iterator[Step]:
+        """The parts of a failed step that were made all the same."""
+        logged = self._instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION)
+        events = [entry.asset_materialization for entry in logged]
+        for name in step.assets:
+            key = dg.AssetKey(name)
+            found = {event.partition for event in events if event and event.asset_key == key and event.partition}
+            for run in contiguous(step.partitions or (), found):
+                yield Step((name,), run)
 
 
 def _failure(result: dg.ExecuteInProcessResult) -> str:

@@ -1,17 +1,27 @@
 """The local Dagster instance under `$ARBORIST_HOME/dagster`."""
 
+import fcntl
+import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import dagster as dg
 
+from arborist.errors import InputError
 from arborist.files import replacing
 from arborist.home import Home
 from arborist_dagster.settings import PROJECT
 
 INSTANCE_FILE = "dagster.yaml"
+STARTED_BY_BUILD = {"arborist/started_by": "build"}
+AT_WORK = [
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
 
 
 def prepare_instance(home: Home) -> Path:
@@ -34,12 +44,77 @@ def open_instance(home: Home) -> dg.DagsterInstance:
 @contextmanager
 def building_alone(home: Home) -> Iterator[dg.DagsterInstance]:
     """The instance, for the one build that may be at work on it; a second one waits, then finds little to do."""
-    with open_instance(home) as instance, _turn(home.dagster_folder.absolute() / "build"):
+    with open_instance(home) as instance, _turn(_build_lock(home)):
         yield instance
+
+
+def end_dead_builds(instance: dg.DagsterInstance) -> int:
+    """End the runs of builds that were killed; return how many. Only for who knows that no build is at work."""
+    return _end(instance, instance.get_runs(dg.RunsFilter(tags=STARTED_BY_BUILD, statuses=AT_WORK)))
+
+
+def end_dead_builds_of(home: Home, instance: dg.DagsterInstance) -> int:
+    """End the runs of builds that were killed; return how many. None while a build is at work."""
+    with _turn_if_free(_build_lock(home)) as free:
+        return end_dead_builds(instance) if free else 0
+
+
+def serve_alone(home: Home) -> None:
+    """Take the instance for the one UI that may work on it, as long as this process lives, and end its dead runs.
+
+    The process stays the same when it becomes another program. Raises InputError where a UI is there already.
+    """
+    lock = os.open(_lock_file(home.dagster_folder.absolute() / "serve"), os.O_CREAT | os.O_RDWR)
+    os.set_inheritable(lock, True)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(lock)
+        remedy = "use that one, or stop it first"
+        raise InputError.at(home.dagster_folder, "", "a UI is running over this home", remedy) from error
+    with open_instance(home) as instance:
+        _end(
+            instance,
+            [
+                run
+                for run in instance.get_runs(dg.RunsFilter(statuses=AT_WORK))
+                if not STARTED_BY_BUILD.items() <= run.tags.items()
+            ],
+        )
+
+
+def _end(instance: dg.DagsterInstance, dead: Sequence[dg.DagsterRun]) -> int:
+    for run in dead:
+        instance.report_run_failed(run, "The process of this run ended before the run did.")
+        # Else what waits for the pool waits for the dead as well.
+        instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+    return len(dead)
+
+
+def _build_lock(home: Home) -> Path:
+    return home.dagster_folder.absolute() / "build"
+
+
+def _lock_file(name: Path) -> Path:
+    name.parent.mkdir(parents=True, exist_ok=True)
+    return name.with_name(f".{name.name}.lock")
 
 
 @contextmanager
 def _turn(name: Path) -> Iterator[None]:
-    """Hold what `replacing` locks, writing nothing: the kernel lets go of it when this process ends."""
-    with replacing(name):
+    """Wait for a lock and hold it: the kernel lets go of it when this process ends, however it ends."""
+    with _lock_file(name).open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
         yield
+
+
+@contextmanager
+def _turn_if_free(name: Path) -> Iterator[bool]:
+    """Hold a lock where nobody else does; whether it is held."""
+    with _lock_file(name).open("w") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True

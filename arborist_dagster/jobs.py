@@ -5,6 +5,29 @@ from typing import Any
 
 import dagster as dg
 
+from assets.corpus_reports import CORPUS_SNAPSHOT, DOCUMENT_CHUNKS, FTS_INDEX, SOURCE_DOCUMENTS
+from assets.questions import LEDGER_ASSET, answer_questions
+
+READ_SOURCES = dg.define_asset_job(
+    "read_sources",
+    selection=dg.AssetSelection.assets(SOURCE_DOCUMENTS),
+    description="Read sources again and sort their documents into shards.",
+)
+BUILD_SHARDS = dg.define_asset_job(
+    "build_shards",
+    selection=dg.AssetSelection.assets(DOCUMENT_CHUNKS, FTS_INDEX, CORPUS_SNAPSHOT),
+    description="Chunk and index shards; questions are answered from the old ones until the new ones are whole.",
+)
+VERIFY_EVERYTHING = dg.define_asset_job(
+    "verify_everything",
+    selection=dg.AssetSelection.all_asset_checks(),
+    description="Run every check there is, and build nothing.",
+)
+VERIFY_LEDGER = dg.define_asset_job(
+    "verify_ledger",
+    selection=dg.AssetSelection.checks_for_assets(LEDGER_ASSET),
+    description="Recompute every record and event of the ledger, and replay the latest records.",
+)
 EVALUATE_RETRIEVAL = dg.define_asset_job(
     "evaluate_retrieval",
     selection=dg.AssetSelection.assets("golden_questions", "retrieval_evaluation"),
@@ -28,4 +51,12 @@ def jobs_over(assets: Sequence[dg.AssetsDefinition | dg.SourceAsset]) -> list[An
         key.to_user_string() for asset in assets if isinstance(asset, dg.AssetsDefinition) for key in asset.keys
     }
     evaluation = [EVALUATE_RETRIEVAL, PROMOTE_BASELINE] if "retrieval_evaluation" in names else []
-    return [PROMOTE_ANSWERS, *evaluation]
+    return [
+        answer_questions,
+        READ_SOURCES,
+        BUILD_SHARDS,
+        PROMOTE_ANSWERS,
+        VERIFY_LEDGER,
+        VERIFY_EVERYTHING,
+        *evaluation,
+    ]

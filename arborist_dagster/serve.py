@@ -25,10 +25,11 @@ def serve(home: Path, config: Path, port: int) -> None:
     """Become `dagster dev` on 127.0.0.1, over the instance of this home."""
     workspace = Workspace.open(home, config)
 
-    from arborist_dagster.instance import prepare_instance
+    from arborist_dagster.instance import prepare_instance, serve_alone
 
     _refuse_taken(port)
     instance = prepare_instance(workspace.home)
+    serve_alone(workspace.home)
     environment = os.environ | {
         "DAGSTER_HOME": str(instance),
         HOME_VARIABLE: str(home.absolute()),

@@ -1,15 +1,24 @@
 """The corpus: source documents, chunks, the full-text index of each shard, and the snapshot over all of them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import dagster as dg
 
 from arborist.corpus.chunking import Chunker
 from arborist.corpus.config import CorpusConfig
 from arborist.corpus.shard import INDEX_VERSION
-from arborist.corpus.work import Outcome, chunk_shard, index_shard, over_shards, over_sources
+from arborist.corpus.store import Corpus
+from arborist.corpus.work import (
+    Outcome,
+    chunk_shard,
+    chunks_since,
+    index_shard,
+    index_since,
+    over_shards,
+    over_sources,
+)
 from assets.corpus_reports import (
     DOCUMENT_CHUNKS,
     FTS_INDEX,
@@ -20,11 +29,18 @@ from assets.corpus_reports import (
     snapshot_report,
     source_report,
 )
+from assets.requests import asked_at
 from assets.tables import column_schema, markdown_table
 from assets.versions import AssetReport, inputs_seen, materialized
 from resources.workspace import WorkspaceResource
 
+T = TypeVar("T")
+
 GROUP = "corpus"
+# One run at a time writes documents, chunks and shards; the work inside a run is what is spread over processes.
+POOL = "corpus"
+# For what the operating system refuses for the moment; what is wrong with a document or a setting is not retried.
+RETRIES = dg.RetryPolicy(max_retries=2, delay=5, backoff=dg.Backoff.EXPONENTIAL)
 
 DOCUMENT_SCHEMA = column_schema(
     {
@@ -85,6 +101,8 @@ def _source_documents(partitions: CorpusPartitions) -> dg.AssetsDefinition:
         partitions_def=partitions.sources,
         backfill_policy=dg.BackfillPolicy.single_run(),
         group_name=GROUP,
+        pool=POOL,
+        retry_policy=RETRIES,
         kinds={"python", "parquet"},
         metadata={"dagster/column_schema": DOCUMENT_SCHEMA},
     )
@@ -118,6 +136,8 @@ def _document_chunks(partitions: CorpusPartitions, chunking_version: str) -> dg.
         backfill_policy=dg.BackfillPolicy.single_run(),
         code_version=chunking_version,
         group_name=GROUP,
+        pool=POOL,
+        retry_policy=RETRIES,
         kinds={"python", "parquet"},
         metadata={"dagster/column_schema": CHUNK_SCHEMA},
     )
@@ -130,7 +150,7 @@ def _document_chunks(partitions: CorpusPartitions, chunking_version: str) -> dg.
         """
         corpus = workspace.corpus
         seen = inputs_seen(context.instance, [SOURCE_DOCUMENTS])
-        outcomes = over_shards(corpus, chunk_shard, context.partition_keys, "chunks")
+        outcomes = _over_shards(context, corpus, chunk_shard, chunks_since, "chunks")
         results = [outcome.result for outcome in outcomes if outcome.result is not None]
         manifests = read_manifests(corpus, [item.source for item in results])
         reports = [chunks_report(item, manifests) for item in results]
@@ -147,6 +167,8 @@ def _fts_index(partitions: CorpusPartitions) -> dg.AssetsDefinition:
         backfill_policy=dg.BackfillPolicy.single_run(),
         code_version=INDEX_VERSION,
         group_name=GROUP,
+        pool=POOL,
+        retry_policy=RETRIES,
         kinds={"sqlite"},
     )
     def fts_index(
@@ -157,12 +179,29 @@ def _fts_index(partitions: CorpusPartitions) -> dg.AssetsDefinition:
         Built aside and renamed over, so questions are answered from the old file until the new one is whole.
         """
         seen = inputs_seen(context.instance, [DOCUMENT_CHUNKS])
-        outcomes = over_shards(workspace.corpus, index_shard, context.partition_keys, "index")
+        outcomes = _over_shards(context, workspace.corpus, index_shard, index_since, "index")
         home = workspace.workspace.home
         reports = [index_report(outcome.result, home) for outcome in outcomes if outcome.result is not None]
         yield from _reported(context, outcomes, reports, _shard_totals(reports), seen)
 
     return fts_index
+
+
+def _over_shards(
+    context: dg.AssetExecutionContext,
+    corpus: Corpus,
+    step: Callable[[Corpus, str], T],
+    made_since: Callable[[Corpus, str, float], T | None],
+    name: str,
+) -> list[Outcome[T]]:
+    """The outcome for every shard of the run; what another run made since this one was asked for is taken over."""
+    shards, moment = context.partition_keys, asked_at(context)
+    found = {shard: made for shard in shards if (made := made_since(corpus, shard, moment)) is not None}
+    if found:
+        context.log.info(f"made since this was asked for, and not made again: {', '.join(found)}")
+    rest = over_shards(corpus, step, [shard for shard in shards if shard not in found], name)
+    outcomes = {outcome.name: outcome for outcome in rest}
+    return [outcomes.get(shard) or Outcome(shard, found[shard]) for shard in shards]
 
 
 def _shard_totals(reports: Sequence[AssetReport]) -> dict[str, int]:
@@ -188,6 +227,7 @@ def _reported(
         raise dg.Failure(
             description="; ".join(f"{partition}: {error}" for partition, error in failed),
             metadata={"failed": markdown_table(("partition", "error"), failed), "made": len(reports)},
+            allow_retries=any(outcome.transient for outcome in outcomes),
         )
     yield from materialized(context, reports, totals, seen)
 

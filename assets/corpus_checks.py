@@ -7,20 +7,14 @@ import dagster as dg
 from arborist.corpus.shard import Shard, ShardFault
 from arborist.corpus.store import Corpus
 from arborist.errors import CorpusError
+from assets.ranges import covered
 from assets.tables import markdown_table
 from resources.workspace import WorkspaceResource
-
-RANGE_START, RANGE_END = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
 
 
 def _shards_in_question(context: dg.AssetCheckExecutionContext, corpus: Corpus) -> list[str]:
     """The shards of the run that the check is part of; on its own, every published shard."""
-    names, tags = list(corpus.config.shard_names), context.run.tags
-    first = tags.get(RANGE_START) or tags.get("dagster/partition")
-    last = tags.get(RANGE_END) or first
-    if first in names and last in names:
-        return names[names.index(first) : names.index(last) + 1]
-    return corpus.published_shards()
+    return list(covered(corpus.config.shard_names, context.run.tags)) or corpus.published_shards()
 
 
 def _fault_result(checked: Sequence[str], faults: Sequence[ShardFault]) -> dg.AssetCheckResult:

@@ -1,17 +1,30 @@
-"""Questions asked as a job: the sweep that measures what retrieval keywords gain."""
+"""Questions asked as a job: from the launchpad or a file, and the sweep that measures what keywords gain."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import dagster as dg
 from pydantic import Field
 
 from arborist.answering.ask import open_asker
-from arborist.answering.sweep import BARE, MODES, WITH_KEYWORDS, read_questions, sweep, write_sweep
+from arborist.answering.sweep import (
+    BARE,
+    MODES,
+    WITH_KEYWORDS,
+    SweepQuestion,
+    read_questions,
+    sweep,
+    write_sweep,
+)
+from arborist.errors import InputError
 from arborist.providence.ledger import Ledger
+from arborist.retrieval.retrieve import Query
 from assets.tables import column_schema, markdown_table
 from resources.workspace import WorkspaceResource
 
 GROUP = "providence"
+LEDGER_ASSET = "providence_ledger"
 
 SWEEP_SCHEMA = column_schema(
     {
@@ -30,12 +43,91 @@ class SweepConfig(dg.Config):  # type: ignore[misc]
     """Which questions are swept."""
 
     questions: str = Field(
+        default="",
         description=(
             "A JSON Lines file; each line holds `question` and `retrieval_keywords`, a list of one or more. "
-            "A relative path is meant from the folder of corpus.toml."
-        )
+            "A relative path is meant from the folder of corpus.toml. Without a file nothing is asked."
+        ),
     )
     model: str | None = Field(default=None, description="Another model than corpus.toml names, or `extractive`.")
+
+
+class QuestionsConfig(dg.Config):  # type: ignore[misc]
+    """What is asked, and how it is searched and answered; a limit that is left out is the policy's."""
+
+    question: str = Field(default="", description="The question; or leave it empty and name a file.")
+    keywords: list[str] = Field(
+        default=[], description="Hints for the search of `question`; never part of the question itself."
+    )
+    file: str = Field(
+        default="",
+        description=(
+            "A JSON Lines file; each line holds `question` and may hold `retrieval_keywords`, a list. "
+            "A relative path is meant from the folder of corpus.toml."
+        ),
+    )
+    cached: Literal["use", "ask_anew"] = Field(
+        default="use",
+        description="Whether a recorded answer is given again, or retired while the question is asked anew.",
+    )
+    model: str | None = Field(default=None, description="Another model than corpus.toml names, or `extractive`.")
+    top_k: int | None = Field(default=None, ge=1, description="How many chunks are wanted.")
+    over_fetch: int | None = Field(default=None, ge=1, description="How many candidates each shard offers.")
+    max_context_chars: int | None = Field(default=None, ge=1, description="How much text the model is shown.")
+
+
+@dg.op(tags={"kind": "sqlite"})
+def answers(
+    context: dg.OpExecutionContext, config: QuestionsConfig, workspace: WorkspaceResource
+) -> dg.Output[list[str]]:
+    """Answers each question and records it in the ledger; gives the cache keys of the records."""
+    opened = workspace.workspace
+    asked = _questions(config, opened.config.path.parent)
+    replies = []
+    with Ledger.open(opened.home.root, opened.clock) as ledger:
+        asker = open_asker(opened, ledger, config.model)
+        ask = asker.ask if config.cached == "use" else asker.ask_anew
+        for question in asked:
+            query = Query(
+                question.question,
+                question.retrieval_keywords,
+                config.top_k,
+                config.over_fetch,
+                config.max_context_chars,
+            )
+            replies.append(ask(query))
+            context.log.info(f"{replies[-1].audit_mode}: {question.question}")
+        events, head = ledger.head()
+    metadata = {
+        "answers": len(replies),
+        **{mode.lower(): sum(reply.audit_mode == mode for reply in replies) for mode in MODES},
+        "answer_table": markdown_table(
+            ("verdict", "question", "answer", "cache key"),
+            [
+                (reply.audit_mode, reply.record.question, reply.record.answer, reply.record.cache_key)
+                for reply in replies
+            ],
+        ),
+        "events": events,
+        "head": head,
+    }
+    context.log_event(dg.AssetObservation(LEDGER_ASSET, metadata=metadata, tags={"dagster/data_version": head}))
+    return dg.Output([reply.record.cache_key for reply in replies], metadata=metadata)
+
+
+def _questions(config: QuestionsConfig, folder: Path) -> list[SweepQuestion]:
+    if bool(config.question.strip()) == bool(config.file):
+        raise InputError("launchpad: config of `answers`: give either `question` or `file`")
+    if config.question:
+        return [SweepQuestion(config.question, tuple(config.keywords))]
+    if config.keywords:
+        raise InputError("launchpad: config of `answers`: `keywords` goes with `question`; a file has its own")
+    return read_questions(Path(folder, config.file), least_keywords=0)
+
+
+@dg.job(description="Answer a question, or the questions of a file, and record the answers in the ledger.")
+def answer_questions() -> None:
+    answers()
 
 
 @dg.asset(
@@ -43,9 +135,15 @@ class SweepConfig(dg.Config):  # type: ignore[misc]
     group_name=GROUP,
     kinds={"python", "parquet"},
     metadata={"dagster/column_schema": SWEEP_SCHEMA},
+    output_required=False,
 )
-def question_sweep(config: SweepConfig, workspace: WorkspaceResource) -> dg.MaterializeResult:
+def question_sweep(
+    context: dg.AssetExecutionContext, config: SweepConfig, workspace: WorkspaceResource
+) -> Iterator[dg.MaterializeResult]:
     """Each question asked bare and with its keywords; every answer is recorded in the ledger."""
+    if not config.questions:
+        context.log.info("no file of questions is named in the config: nothing was asked")
+        return
     opened = workspace.workspace
     questions = Path(opened.config.path.parent, config.questions)
     wanted = read_questions(questions)
@@ -54,7 +152,7 @@ def question_sweep(config: SweepConfig, workspace: WorkspaceResource) -> dg.Mate
     path = opened.home.sweep_file(questions.stem)
     write_sweep(result, path)
     bare, hinted = result.counts(BARE), result.counts(WITH_KEYWORDS)
-    return dg.MaterializeResult(
+    yield dg.MaterializeResult(
         metadata={
             "dagster/row_count": len(result.rows),
             "questions": result.questions,

@@ -73,8 +73,10 @@ class Sweep:
         }
 
 
-def read_questions(path: Path) -> list[SweepQuestion]:
-    """The questions of a JSON Lines file: `question`, and `retrieval_keywords` as a list with at least one.
+def read_questions(path: Path, least_keywords: int = 1) -> list[SweepQuestion]:
+    """The questions of a JSON Lines file: `question`, and `retrieval_keywords`, a list of `least_keywords` or more.
+
+    Where none is needed, the list may be left out.
 
     Raises InputError that names the file, the line and what is wrong with it.
     """
@@ -82,7 +84,9 @@ def read_questions(path: Path) -> list[SweepQuestion]:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError.at(path, "", "cannot be read as UTF-8 text", "give a JSON Lines file") from error
-    questions = [_question(path, number, line) for number, line in enumerate(lines, start=1) if line.strip()]
+    questions = [
+        _question(path, number, line, least_keywords) for number, line in enumerate(lines, start=1) if line.strip()
+    ]
     if not questions:
         raise InputError.at(
             path, "", "holds no question", 'a line is {"question": ..., "retrieval_keywords": [...]}'
@@ -90,7 +94,7 @@ def read_questions(path: Path) -> list[SweepQuestion]:
     return questions
 
 
-def _question(path: Path, number: int, line: str) -> SweepQuestion:
+def _question(path: Path, number: int, line: str, least_keywords: int) -> SweepQuestion:
     place, remedy = f"line {number}", 'write {"question": "...", "retrieval_keywords": ["..."]}'
     try:
         value = json.loads(line)
@@ -98,15 +102,17 @@ def _question(path: Path, number: int, line: str) -> SweepQuestion:
         raise InputError.at(path, place, "not a JSON object", remedy) from error
     if not isinstance(value, dict):
         raise InputError.at(path, place, "not a JSON object", remedy)
-    question, keywords = value.get("question"), value.get("retrieval_keywords")
+    question, keywords = value.get("question"), value.get("retrieval_keywords", [])
     if not isinstance(question, str) or not question.strip():
         raise InputError.at(path, place, "`question` is missing or not text", remedy)
     if (
         not isinstance(keywords, list)
-        or not keywords
+        or len(keywords) < least_keywords
         or not all(isinstance(k, str) and k.strip() for k in keywords)
     ):
-        raise InputError.at(path, place, "`retrieval_keywords` is not a list of one text or more", remedy)
+        raise InputError.at(
+            path, place, f"`retrieval_keywords` is not a list of {least_keywords} texts or more", remedy
+        )
     return SweepQuestion(question, tuple(keywords))
 
 

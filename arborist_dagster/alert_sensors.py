@@ -1,0 +1,58 @@
+"""What is told to people: runs that failed and checks that do not pass, each once."""
+
+import json
+
+import dagster as dg
+
+from resources.notifier import Notifier
+
+
+@dg.run_failure_sensor(default_status=dg.DefaultSensorStatus.RUNNING, minimum_interval_seconds=30)
+def run_failed(context: dg.RunFailureSensorContext, notifier: Notifier) -> None:
+    """Tells of every run that failed, with what it says of the reason."""
+    run = context.dagster_run
+    steps = "; ".join(event.message or "" for event in context.get_step_failure_events())
+    reason = context.failure_event.message or ""
+    notifier.notify(
+        f"Run {run.run_id[:8]} of {run.job_name} failed", _run_details(run, steps or reason), context.log
+    )
+
+
+def _run_details(run: dg.DagsterRun, reason: str) -> dict[str, str]:
+    return {"event": "run_failed", "run_id": run.run_id, "job": run.job_name, "reason": reason}
+
+
+@dg.sensor(default_status=dg.DefaultSensorStatus.RUNNING, minimum_interval_seconds=30)
+def check_failed(context: dg.SensorEvaluationContext, notifier: Notifier) -> dg.SensorResult:
+    """Tells of every evaluation of a check that did not pass, with what the check says to do about it."""
+    keys = sorted(context.repository_def.asset_graph.asset_check_keys) if context.repository_def else []
+    told: dict[str, int] = json.loads(context.cursor or "{}")
+    latest = context.instance.event_log_storage.get_latest_asset_check_execution_by_key(keys)
+    sent = 0
+    for key, record in sorted(latest.items()):
+        name = key.to_user_string()
+        evaluation = record.evaluation
+        if evaluation is None or record.id <= told.get(name, 0):
+            continue
+        if not evaluation.passed:
+            notifier.notify(
+                f"Check {name} does not pass: {evaluation.description}",
+                _check_details(key, evaluation),
+                context.log,
+            )
+            sent += 1
+        told[name] = record.id
+    return dg.SensorResult(skip_reason=f"told of {sent} checks", cursor=json.dumps(told))
+
+
+def _check_details(key: dg.AssetCheckKey, evaluation: dg.AssetCheckEvaluation) -> dict[str, str]:
+    return {
+        "event": "check_failed",
+        "check": key.name,
+        "asset": key.asset_key.to_user_string(),
+        "severity": evaluation.severity.value,
+        "description": evaluation.description or "",
+    }
+
+
+ALERT_SENSORS = [run_failed, check_failed]
