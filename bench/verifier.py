@@ -26,7 +26,7 @@ from bench.labelled_claims import LabelledClaim, attribution_claims, scifact_cla
 from bench.perturbed_claims import perturbed_claims
 from bench.verdict_digest import different_verdicts, verdict_digest
 
-SEED = 1
+SEED = 20_261_130
 FALSE_PASS_LIMIT = 0.024
 
 

@@ -64,6 +64,7 @@ class _Sentence:
 
     keys: tuple[str, ...]
     kinds: tuple[Kind, ...]
+    opens_with_pronoun: bool
     for_pronoun: tuple[str, ...]
 
 
@@ -106,7 +107,8 @@ def best_support(statement: Statement, source: Source, policy: VerifierPolicy) -
 
 def _sentence(text: str, title: tuple[str, ...]) -> _Sentence:
     statement = statement_of(text)
-    return _Sentence(statement.keys, statement.kinds, title if opens_with_pronoun(text) else ())
+    pronoun = opens_with_pronoun(text)
+    return _Sentence(statement.keys, statement.kinds, pronoun, title if pronoun else ())
 
 
 def _windows(stated: _Stated, source: Source, policy: VerifierPolicy) -> Iterator[_Window]:
@@ -156,7 +158,9 @@ def _placement_findings(stated: _Stated, window: _Window, policy: VerifierPolicy
         yield EVIDENCE_TOO_LONG
         return
     places = aligned(stated.keys, laid.keys)
-    if sum(place != UNALIGNED for place in places) < policy.order * len(places):
+    crossing = len({laid.sentences[place] for place in places if place != UNALIGNED}) > 1
+    wanted = len(places) if crossing else policy.order * len(places)
+    if sum(place != UNALIGNED for place in places) < wanted or (crossing and not _joined(places, laid)):
         yield ORDER_DIFFERS
     if any(_moved(index, stated, places, laid, policy) for index in range(len(places))):
         yield ORDER_DIFFERS
@@ -170,6 +174,7 @@ class _LaidOut:
     keys: tuple[str, ...]
     kinds: tuple[Kind, ...]
     sentences: tuple[int, ...]
+    pronouns: tuple[bool, ...]
     title_length: int
 
 
@@ -182,6 +187,7 @@ def _laid_out(window: _Window) -> _LaidOut:
             *(0 for _ in title),
             *(number for number, sentence in enumerate(window.sentences) for _ in sentence.keys),
         ),
+        pronouns=tuple(sentence.opens_with_pronoun for sentence in window.sentences),
         title_length=len(title),
     )
 
@@ -193,6 +199,20 @@ def _moved(index: int, stated: _Stated, places: Sequence[int], laid: _LaidOut, p
         return stated.kinds[index] is not Kind.WORD or has_opposites(stated.keys[index])
     gap = _gap(max(stated.kinds[index], laid.kinds[place]), policy)
     return gap > 0 and place >= laid.title_length and not _bound(index, places, laid.sentences, gap)
+
+
+def _joined(places: Sequence[int], laid: _LaidOut) -> bool:
+    """Whether a claim may run from each sentence into the next.
+
+    It may where the next one opens with a pronoun, or where it runs over the end of the one and the beginning of
+    the other; else a name of one sentence could take the place of a name of the other.
+    """
+    held = set(places)
+    for index in range(max(laid.title_length, 1), len(laid.keys)):
+        begins = laid.sentences[index] != laid.sentences[index - 1]
+        if begins and not laid.pronouns[laid.sentences[index]] and not {index - 1, index} <= held:
+            return False
+    return True
 
 
 def _gap(kind: Kind, policy: VerifierPolicy) -> int:

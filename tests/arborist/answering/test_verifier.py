@@ -154,6 +154,17 @@ def test_a_number_from_the_next_sentence_is_not_this_ones() -> None:
     assert Verifier().verify("The reform was launched in 2000. [E1]", reforms).audit_mode == "UNGROUNDED"
 
 
+def test_a_name_of_the_next_sentence_does_not_take_the_place_of_this_ones() -> None:
+    awards = [evidence(1, "Anna won her awards in Rome. At Venice nobody noticed.")]
+    assert Verifier().verify("Anna won her awards in Rome. [E1]", awards).audit_mode == "STRICT"
+    assert Verifier().verify("Anna won her awards in Venice. [E1]", awards).audit_mode == "UNGROUNDED"
+
+
+def test_a_claim_may_run_into_a_sentence_that_opens_with_a_pronoun() -> None:
+    life = [evidence(1, "Anna Smith painted harbours. She died in 1901.")]
+    assert Verifier().verify("Anna Smith died in 1901. [E1]", life).audit_mode == "STRICT"
+
+
 def test_the_title_may_be_the_subject_of_a_sentence_that_opens_with_a_pronoun_only() -> None:
     album = [evidence(1, "It was released in 1990. Milira sang on every track.", title="Go Outside")]
     assert Verifier().verify("Go Outside was released in 1990. [E1]", album).audit_mode == "STRICT"
