@@ -4,7 +4,7 @@ import random
 import shutil
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -114,9 +114,15 @@ def filled_rows(file: Path, table: str, column: str) -> list[tuple[int, Any]]:
 
 
 def flip_a_bit(target: Target, table: str, column: str, chance: random.Random) -> None:
-    rowid, old = chance.choice(filled_rows(target.file, table, column))
+    rows = filled_rows(target.file, table, column)
     with target.unguarded() as connection:
-        overwrite(connection, table, column, rowid, flipped(old, chance), old)
+        done = False
+        while not done:
+            rowid, old = chance.choice(rows)
+            # A number that another row has already is no way to tamper: the file has unique keys.
+            with suppress(sqlite3.IntegrityError):
+                overwrite(connection, table, column, rowid, flipped(old, chance), old)
+                done = True
 
 
 @pytest.mark.parametrize(("table", "column"), columns_of_all_tables())
