@@ -6,8 +6,8 @@ from arborist.corpus.config import load_corpus_config
 from arborist_dagster.alert_sensors import ALERT_SENSORS
 from arborist_dagster.corpus_sensors import CORPUS_SENSORS
 from arborist_dagster.jobs import jobs_over
+from arborist_dagster.promotion_sensors import PROMOTION_SENSORS
 from arborist_dagster.schedules import promote_hourly, verify_ledger_nightly
-from arborist_dagster.sensors import falsification_sensor, kindergarten_sensor
 from arborist_dagster.settings import Settings
 from assets.corpus import corpus_assets
 from assets.corpus_checks import CORPUS_CHECKS
@@ -39,7 +39,7 @@ def build_definitions(settings: Settings) -> dg.Definitions:
         ],
         jobs=jobs_over(assets),
         schedules=[promote_hourly, verify_ledger_nightly],
-        sensors=[*CORPUS_SENSORS, kindergarten_sensor, falsification_sensor, *ALERT_SENSORS],
+        sensors=[*CORPUS_SENSORS, *PROMOTION_SENSORS, *ALERT_SENSORS],
         resources={
             "workspace": WorkspaceResource(home=str(settings.home), config=str(settings.config)),
             "notifier": Notifier(webhook=settings.webhook),

@@ -59,3 +59,6 @@ def _asked_once(
         run_requests=[dg.RunRequest(run_key=f"{due.head} {cut_off}", tags={CAUSE_TAG: cause})],
         cursor=f"{due.head} {cut_off}",
     )
+
+
+PROMOTION_SENSORS = [kindergarten_sensor, falsification_sensor]
