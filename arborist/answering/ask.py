@@ -138,10 +138,13 @@ class Asker:
         version = chunking_version(shards)
         return PreparedRun.of(self, question, tuple(conversation), plan, sources, evidence, version)
 
-    def answered(self, run: "PreparedRun") -> Answered:
-        """Have the model answer and the verifier judge; nothing is recorded."""
+    def answered(self, run: "PreparedRun", as_of: int | None = None) -> Answered:
+        """Have the model answer and the verifier judge; nothing is recorded.
+
+        Promoted answers are rested on as they stand now or, with `as_of`, as they stood at that event.
+        """
         answer = self.model.answer(run.question, run.evidence, run.messages)
-        verdict = self._verdict(answer, run.evidence)
+        verdict = self._verdict(answer, run.evidence, as_of)
         return Answered(
             answer=answer,
             model=self.model.identity,
@@ -193,14 +196,14 @@ class Asker:
             return hit
         return run.reply(record, dag, answered.claims, refusal="", cache_hit=False)
 
-    def _verdict(self, answer: ModelAnswer, evidence: Sequence[Evidence]) -> Verdict:
+    def _verdict(self, answer: ModelAnswer, evidence: Sequence[Evidence], as_of: int | None) -> Verdict:
         if answer.abstained:
             return Verdict()
         return self.verifier.verify(
             answer.text,
             evidence,
             allowed_roles=self.policy.answering.allowed_roles,
-            refused_roots=refused_roots(self.ledger, evidence),
+            refused_roots=refused_roots(self.ledger, evidence, as_of),
         )
 
 

@@ -101,7 +101,7 @@ def _executed(record: ProvidenceRecord, dag: RunDag, plan: RetrievalPlan, asker:
         return Replay(record.cache_key, Outcome.CORPUS_MOVED, tuple(item.shard for item in plan.shard_ids))
     if not asker.model.deterministic:
         return _compared(record, dag, RunDag(run.nodes), answered=False)
-    return _compared(record, dag, run_dag(run.nodes, asker.answered(run)), answered=True)
+    return _compared(record, dag, run_dag(run.nodes, asker.answered(run, record.record_id)), answered=True)
 
 
 def _binding_as_then(asker: Asker, *, bound: bool) -> Asker:

@@ -83,9 +83,11 @@ class AnswersHome:
 
     def ask(self, question: str, quoting: Sequence[str] | None = None) -> Reply:
         """Ask; with titles, the answer quotes the evidence that has them."""
+        return self.asker(quoting).ask(Query(question))
+
+    def asker(self, quoting: Sequence[str] | None = None) -> Asker:
         model = self.model if quoting is None else QuotingModel(quoting)
-        asker = Asker(self.workspace.corpus, self.ledger, model, Verifier(), self.workspace.config.policy)
-        return asker.ask(Query(question))
+        return Asker(self.workspace.corpus, self.ledger, model, Verifier(), self.workspace.config.policy)
 
     def promote(self, after: float = HOUR, since: PassMark | None = None) -> PromotionReport:
         """Let the time pass, then make a pass."""
