@@ -1,5 +1,6 @@
 """The embedded answer model: it picks sentences of the evidence, word for word, or says that none answers."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,8 @@ from arborist.retrieval.context import Evidence
 from arborist.retrieval.promoted import claims_stated
 
 REVISION = "extractive-1"
+
+_SENTENCE_END = re.compile(r"""[.!?…。！？]["'”’»)\]*_`]*\Z""")
 
 # Fitted by `bench/extractive.py --fit` on half of squad2_wiki, signs held to what each feature means.
 WEIGHTS = Features(
@@ -111,7 +114,7 @@ class ExtractiveModel:
         chosen = self._chosen(candidates)
         if not chosen:
             return _abstention(_missing(asked, candidates, terms))
-        return ModelAnswer(" ".join(f"{item.text} [E{item.number}]" for item in chosen))
+        return ModelAnswer("\n".join(f"{item.text} [E{item.number}]" for item in chosen))
 
     def _chosen(self, candidates: Sequence[_Candidate]) -> list[_Candidate]:
         """The best sentence and what is as good, in the order of the evidence; none when the best does not do."""
@@ -171,13 +174,18 @@ class _Read:
         ]
 
     def candidates(self, asked: Question, terms: EvidenceTerms) -> list[_Candidate]:
-        """The sentences that share a term with the question, save those that would read as no answer."""
+        """The quotable sentences that share a term with the question."""
         wanted = frozenset(root(term.key) for term in asked.terms)
         return [
             _Candidate(self._number, position, defused(sentence), features_of(asked, passage, terms))
             for position, (sentence, passage) in enumerate(zip(self._sentences, self.passages, strict=True))
-            if not wanted.isdisjoint(map(root, passage.statement.keys)) and not is_abstention(sentence)
+            if not wanted.isdisjoint(map(root, passage.statement.keys)) and _is_quotable(sentence)
         ]
+
+
+def _is_quotable(sentence: str) -> bool:
+    """Whether it ends as a sentence does, which headings and code do not, and would not read as an abstention."""
+    return _SENTENCE_END.search(sentence) is not None and not is_abstention(sentence)
 
 
 def _abstention(missing: str) -> ModelAnswer:

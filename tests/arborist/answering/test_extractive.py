@@ -64,6 +64,11 @@ def test_a_source_cannot_cite_other_evidence_through_an_extract() -> None:
     assert claim.citations == (1,)
 
 
+def test_headings_and_code_are_no_answers() -> None:
+    page = [evidence(1, "How to open the bridge\n\nbridge = open()\n\nThe bridge is opened by its keeper.")]
+    assert MODEL.answer("How is the bridge opened by its keeper?", page).text == "The bridge is opened by its keeper. [E1]"
+
+
 def test_its_settings_are_part_of_its_identity() -> None:
     assert MODEL.identity.name == "extractive"
     assert MODEL.identity.digest() == ExtractiveModel().identity.digest()
