@@ -10,7 +10,7 @@ from arborist.retrieval_audit.bundle_files import AFTER, BEFORE, INPUT, BundleFi
 from arborist.retrieval_audit.case import Case
 from arborist.retrieval_audit.instants import current_instant
 from arborist.retrieval_audit.native_citation import NativeCitation
-from arborist.retrieval_audit.report import AuditRecord, report
+from arborist.retrieval_audit.report import AuditRecord, case_report, report
 from arborist.retrieval_audit.retrieval_mode import RetrievalMode, check_request, retrieval_mode
 from arborist.retrieval_audit.snapshots import check_original, check_times, snapshot, snapshots_equal
 from arborist.retrieval_audit.strict_json import JsonObject
@@ -52,7 +52,8 @@ def _audit(document: Any, files: BundleFiles, record: AuditRecord, now: int) -> 
     for case in _cases(asked, mode):
         with case.findings.up_to_the_first_block(case.question.role.at):
             case.read(files.document(case.question.response, case.question.role))
-        record.cases.append(case)
+        if case.http_status is not None:
+            record.cases[case.question.role.name] = case_report(case)
         record.findings.absorb(case.findings)
 
 

@@ -23,8 +23,12 @@ class Status(StrEnum):
     FAILED = "failed"
 
 
-class Failure(StrEnum):
-    """Codes of findings that block."""
+class FailureCode(StrEnum):
+    """A code whose findings block; which ones there are is said by the audit that has them."""
+
+
+class Failure(FailureCode):
+    """Codes of findings that block the audit of retained responses."""
 
     PATH_INVALID = "path-invalid"
     PATH_URI_OR_NETWORK = "path-uri-or-network"
@@ -133,13 +137,13 @@ class DiagnosticKind(StrEnum):
 class Finding:
     """One thing that failed or stays unverified, and where: `at` is a pointer into the evidence."""
 
-    code: Failure | Doubt
+    code: FailureCode | Doubt
     at: str
 
     @property
     def status(self) -> Status:
-        """Fixed by the code: a Failure blocks, a Doubt does not."""
-        return Status.FAILED if isinstance(self.code, Failure) else Status.UNVERIFIED
+        """Fixed by the code: a failure blocks, a doubt does not."""
+        return Status.FAILED if isinstance(self.code, FailureCode) else Status.UNVERIFIED
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +158,7 @@ class Diagnostic:
 class BlockedError(Exception):
     """The evidence cannot be read further. Carries the finding; has no text, so that none can leak."""
 
-    def __init__(self, code: Failure, at: str) -> None:
+    def __init__(self, code: FailureCode, at: str) -> None:
         super().__init__()
         self.finding = Finding(code, at)
 
@@ -201,7 +205,7 @@ class Findings:
                 return status
         return Status.PASSED
 
-    def add(self, code: Failure | Doubt, at: str) -> None:
+    def add(self, code: FailureCode | Doubt, at: str) -> None:
         """Note a finding."""
         finding = Finding(code, at)
         self.findings.add(finding.status, finding)

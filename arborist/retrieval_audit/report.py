@@ -11,6 +11,7 @@ from arborist.retrieval_audit.findings import Diagnostic, DiagnosticKind, Findin
 from arborist.retrieval_audit.retrieval_mode import Output
 from arborist.retrieval_audit.strict_json import JsonObject
 
+OUTCOME = "retained-retrieval-audit"
 REVIEW_REQUIRED = "review-required"
 BLOCKED = "blocked"
 
@@ -20,19 +21,26 @@ NEVER_VERIFIED = ("answer-faithfulness", "semantic-abstention", "evidence-origin
 
 @dataclass(slots=True)
 class AuditRecord:
-    """What an audit has come to so far; `snapshots_equal` is None until the snapshots have been compared."""
+    """What an audit has come to so far.
+
+    `snapshots_equal` is None until the snapshots have been compared; `cases` are what is reported of each response
+    that could be told apart as one, by the name of its role.
+    """
 
     findings: Findings = field(default_factory=Findings)
     snapshots_equal: bool | None = None
-    cases: list[Case] = field(default_factory=list)
+    cases: dict[str, JsonObject] = field(default_factory=dict)
     files: Mapping[str, FileDigest] = field(default_factory=dict)
 
 
-def report(record: AuditRecord) -> JsonObject:
-    """The report: codes, pointers, counts and digests, and nothing of what the evidence says."""
+def report(record: AuditRecord, outcome: str = OUTCOME) -> JsonObject:
+    """The report: codes, pointers, counts and digests, and nothing of what the evidence says.
+
+    `outcome` names the kind of audit.
+    """
     status = record.findings.status
     return {
-        "outcome": "retained-retrieval-audit",
+        "outcome": outcome,
         "status": BLOCKED if status is Status.FAILED else REVIEW_REQUIRED,
         "structural_status": str(status),
         "overall_pass": False,
@@ -43,7 +51,7 @@ def report(record: AuditRecord) -> JsonObject:
         "network_calls": 0,
         "model_calls": 0,
         "unverified": list(NEVER_VERIFIED),
-        "cases": {case.question.role.name: _case(case) for case in record.cases if case.http_status is not None},
+        "cases": record.cases,
         "evidence": {
             name: {"bytes": digest.size, "sha256": digest.sha256} for name, digest in record.files.items()
         },
@@ -52,7 +60,8 @@ def report(record: AuditRecord) -> JsonObject:
     }
 
 
-def _case(case: Case) -> JsonObject:
+def case_report(case: Case) -> JsonObject:
+    """What is reported of one response, once its HTTP status is known."""
     is_synthesis = case.mode.output is Output.SYNTHESIS
     return {
         "http_status": case.http_status,

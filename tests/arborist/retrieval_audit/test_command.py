@@ -1,5 +1,6 @@
 """The command: one line on stdout, silence on stderr, exit 0 or 2."""
 
+import gc
 import json
 import subprocess
 import sys
@@ -84,3 +85,11 @@ def test_a_report_that_nobody_gets_is_exit_2_without_a_traceback(tmp_path: Path)
 def test_only_a_blocked_report_has_exit_2() -> None:
     assert exit_code({"status": "blocked"}) == 2
     assert exit_code({"status": "review-required"}) == 0
+
+
+def test_the_collector_is_as_it_was_once_the_command_has_run(tmp_path: Path) -> None:
+    audit_file = fresh_bundle().write(tmp_path)
+    for switch in (gc.disable, gc.enable):
+        switch()
+        main(["--input", str(audit_file)])
+        assert gc.isenabled() is (switch is gc.enable)
