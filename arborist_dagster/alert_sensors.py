@@ -22,9 +22,13 @@ def _run_details(run: dg.DagsterRun, reason: str) -> dict[str, str]:
     return {"event": "run_failed", "run_id": run.run_id, "job": run.job_name, "reason": reason}
 
 
-@dg.sensor(default_status=dg.DefaultSensorStatus.RUNNING, minimum_interval_seconds=30)
+@dg.sensor(
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    minimum_interval_seconds=30,
+    description="Tells of every check that does not pass: in the log, or to $ARBORIST_WEBHOOK.",
+)
 def check_failed(context: dg.SensorEvaluationContext, notifier: Notifier) -> dg.SensorResult:
-    """Tells of every evaluation of a check that did not pass, with what the check says to do about it."""
+    """Tells of each check whose last evaluation did not pass, once an evaluation, and what to do about it."""
     keys = sorted(context.repository_def.asset_graph.asset_check_keys) if context.repository_def else []
     told: dict[str, int] = json.loads(context.cursor or "{}")
     latest = context.instance.event_log_storage.get_latest_asset_check_execution_by_key(keys)
@@ -32,7 +36,8 @@ def check_failed(context: dg.SensorEvaluationContext, notifier: Notifier) -> dg.
     for key, record in sorted(latest.items()):
         name = key.to_user_string()
         evaluation = record.evaluation
-        if evaluation is None or record.id <= told.get(name, 0):
+        # A run that is to evaluate the check has left its plan there.
+        if not isinstance(evaluation, dg.AssetCheckEvaluation) or record.id <= told.get(name, 0):
             continue
         if not evaluation.passed:
             notifier.notify(

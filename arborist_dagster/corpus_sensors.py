@@ -51,7 +51,11 @@ class Attempt:
         return Attempt(run.run_id, self.failures + 1, (record.end_time or 0.0) + wait)
 
 
-@dg.sensor(job=BUILD_SHARDS, minimum_interval_seconds=30)
+@dg.sensor(
+    job=BUILD_SHARDS,
+    minimum_interval_seconds=30,
+    description="Off until wanted. Rebuilds shards that are behind their documents or under another chunking.",
+)
 def shards_out_of_date(context: dg.SensorEvaluationContext, workspace: WorkspaceResource) -> dg.SensorResult:
     """Rebuilds the shards that are behind their documents, or built under another chunking or index version.
 
@@ -71,7 +75,11 @@ def shards_out_of_date(context: dg.SensorEvaluationContext, workspace: Workspace
     return _result(context, "shards", work, workspace.workspace.clock.now())
 
 
-@dg.sensor(job=READ_SOURCES, minimum_interval_seconds=300)
+@dg.sensor(
+    job=READ_SOURCES,
+    minimum_interval_seconds=300,
+    description="Off until wanted. Reads sources again whose content is no longer what was read.",
+)
 def sources_changed(context: dg.SensorEvaluationContext, workspace: WorkspaceResource) -> dg.SensorResult:
     """Reads the sources whose content is no longer what was read, judged by a digest of it, not by time.
 
@@ -83,7 +91,11 @@ def sources_changed(context: dg.SensorEvaluationContext, workspace: WorkspaceRes
     return _result(context, "sources", work, workspace.workspace.clock.now())
 
 
-@dg.sensor(minimum_interval_seconds=60, default_status=dg.DefaultSensorStatus.RUNNING)
+@dg.sensor(
+    minimum_interval_seconds=60,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Ends the runs of an `arborist build` that was killed, so that others need not wait for them.",
+)
 def dead_builds(context: dg.SensorEvaluationContext, workspace: WorkspaceResource) -> dg.SkipReason:
     """Ends the runs of an `arborist build` that was killed, so that what waits for its place can begin."""
     ended = end_dead_builds_of(workspace.workspace.home, context.instance)

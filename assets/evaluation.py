@@ -1,6 +1,6 @@
 """Retrieval quality: golden questions, measured runs, and the baselines they are held against."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal
@@ -80,7 +80,13 @@ class EvaluationConfig(dg.Config):  # type: ignore[misc]
 class BaselineConfig(dg.Config):  # type: ignore[misc]
     """Which run becomes the baseline of its set, retriever and benchmark."""
 
-    run_id: int = Field(description="The number of a run, as `evaluation_run` on its materialization says.")
+    run_id: int | None = Field(
+        default=None,
+        description=(
+            "The number of a run, as `evaluation_run` on its materialization says. Without one the baselines stay "
+            "as they are."
+        ),
+    )
 
 
 def evaluation_assets(config: Path) -> list[dg.AssetsDefinition]:
@@ -262,11 +268,20 @@ def _series_plot(series: Sequence[StoredRun], retriever: str) -> dg.MarkdownMeta
 
 
 def _evaluation_baseline(sets: dg.StaticPartitionsDefinition) -> dg.AssetsDefinition:
-    @dg.asset(partitions_def=sets, deps=["retrieval_evaluation"], group_name=GROUP, kinds={"sqlite"})
+    @dg.asset(
+        partitions_def=sets,
+        deps=["retrieval_evaluation"],
+        group_name=GROUP,
+        kinds={"sqlite"},
+        output_required=False,
+    )
     def evaluation_baseline(
         context: dg.AssetExecutionContext, config: BaselineConfig, workspace: WorkspaceResource
-    ) -> dg.MaterializeResult:
+    ) -> Iterator[dg.MaterializeResult]:
         """The run that others are held against; materializing this pins the run that is named."""
+        if config.run_id is None:
+            context.log.info("no run is named in the config: the baselines stay as they are")
+            return
         opened = workspace.workspace
         store = EvaluationStore(opened.home.evaluations_folder)
         graded = _read_sets([context.partition_key], workspace)[context.partition_key]
@@ -277,7 +292,7 @@ def _evaluation_baseline(sets: dg.StaticPartitionsDefinition) -> dg.AssetsDefini
                 "choose the partition of its set"
             )
         baseline = store.promote(config.run_id, opened.clock)
-        return dg.MaterializeResult(
+        yield dg.MaterializeResult(
             data_version=dg.DataVersion(_evaluation_version(summary)),
             metadata={
                 "evaluation_run": config.run_id,

@@ -81,6 +81,8 @@ def evidence_faults(corpus: Corpus, ledger: Ledger) -> Iterator[PromotionFault]:
         if not promoted_shards.is_current(index):
             name = f"{PROVIDENCE_SOURCE}-{index:03d}"
             yield PromotionFault(name, "the shard does not hold what the ledger says is promoted")
+    if not corpus.published_shards():
+        return
     with corpus.opened() as shards:
         chunks = _ChunkTexts(shards)
         for promotion in promotions_in_use(ledger):

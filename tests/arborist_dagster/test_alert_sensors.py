@@ -2,6 +2,8 @@
 
 import dagster as dg
 import pytest
+from dagster._core.definitions.job_base import InMemoryJob
+from dagster._core.execution.api import execute_run
 
 from arborist.errors import InputError
 from arborist_dagster.alert_sensors import check_failed, run_failed
@@ -46,6 +48,18 @@ def test_a_check_that_was_not_told_because_the_webhook_was_down_is_told_later(pr
         _check_tick(project, broken, None)
     with listening() as webhook:
         _check_tick(project, webhook, None)
+        assert [told["check"] for told in webhook.posted] == ["shards_current"]
+
+
+def test_a_check_that_a_run_is_about_to_make_is_told_when_it_is_made(project: DagsterProject) -> None:
+    project.configure({"docs": 2, "trees": 1}, max_characters=40)
+    job = project.definitions.resolve_job_def("verify_everything")
+    run = project.instance.create_run_for_job(job)
+    with listening() as webhook:
+        cursor = _check_tick(project, webhook, None)
+        assert webhook.posted == []
+        execute_run(InMemoryJob(job), run, project.instance, raise_on_error=False)
+        _check_tick(project, webhook, cursor)
         assert [told["check"] for told in webhook.posted] == ["shards_current"]
 
 
