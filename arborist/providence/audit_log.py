@@ -4,11 +4,12 @@ A leaf is the leaf hash of the 32 bytes of an event's own hash, which binds ever
 """
 
 import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from arborist.errors import LedgerError, ProofError
-from arborist.merkle import consistency_proof, inclusion_proof, tree_root
+from arborist.merkle import Frontier, consistency_proof, inclusion_proof, tree_root
 from arborist.providence.audit_events import EventType, NewEvent, event_leaf
 from arborist.providence.checkpoint import Checkpoint, SigningKey, VerifierKey
 from arborist.providence.ledger import Ledger
@@ -64,6 +65,18 @@ class SignedCheckpoint:
     path: Path
 
 
+def roots_at(leaves: Sequence[bytes], sizes: Iterable[int]) -> dict[int, bytes]:
+    """The roots over the first so many leaves, for each size that there are leaves for; one pass for all."""
+    wanted = set(sizes)
+    frontier = Frontier()
+    roots = {}
+    for leaf in leaves:
+        frontier.append(leaf)
+        if frontier.size in wanted:
+            roots[frontier.size] = frontier.root()
+    return roots
+
+
 def log_origin(first_hash: str) -> str:
     """The name of the log whose first event has that hash: no other ledger has the same."""
     return f"arborist/ledger/{first_hash[:16]}"
@@ -80,9 +93,10 @@ def sign_checkpoint(home: Path, ledger: Ledger, key: SigningKey) -> SignedCheckp
     (tlog-checkpoint, Signatures).
     """
     log = AuditLog.of(ledger)
-    for event in ledger.events(types=[EventType.CHECKPOINT_SIGNED]):
-        earlier = event.value
-        if log.root(earlier["size"]).hex() != earlier["root"]:
+    signed = [event.value for event in ledger.events(types=[EventType.CHECKPOINT_SIGNED])]
+    roots = roots_at(log.leaves, [earlier["size"] for earlier in signed])
+    for earlier in signed:
+        if roots.get(earlier["size"], b"").hex() != earlier["root"]:
             raise ProofError(
                 f"{ledger.path}: the log contradicts the checkpoint signed of its first {earlier['size']} events, "
                 "so none is signed now (see `arborist ledger fsck`)"

@@ -17,8 +17,8 @@ from typing import Any
 from arborist.clock import from_iso_time
 from arborist.errors import LedgerError
 from arborist.home import Home
-from arborist.merkle import tree_root
 from arborist.providence.audit_events import GENESIS, AuditEvent, EventType, event_leaf
+from arborist.providence.audit_log import roots_at
 from arborist.providence.ledger_fault import LedgerFault
 from arborist.providence.promotions import PROMOTION_EVENTS, Promotion, promotions_of
 from arborist.providence.record import LIVE, Ancestor, ProvidenceRecord, RecordSource
@@ -125,13 +125,15 @@ def _damage(connection: sqlite3.Connection) -> list[LedgerFault]:
 def _checkpoint_faults(connection: sqlite3.Connection, hashes: Sequence[str]) -> list[LedgerFault]:
     """A checkpoint that was signed must be of this log."""
     faults: list[LedgerFault] = []
-    for seq, value in _payloads(connection, [EventType.CHECKPOINT_SIGNED], faults):
-        try:
-            leaves = [event_leaf(digest) for digest in hashes[: value["size"]]]
-            sound = value["size"] < seq and tree_root(leaves).hex() == value["root"]
-        except UNREADABLE:
-            sound = False
-        if not sound:
+    signed = dict(_payloads(connection, [EventType.CHECKPOINT_SIGNED], faults))
+    try:
+        leaves = [event_leaf(digest) for digest in hashes]
+        roots = roots_at(leaves, [value["size"] for value in signed.values()])
+    except UNREADABLE:
+        roots = {}
+    for seq, value in signed.items():
+        size = value.get("size")
+        if not isinstance(size, int) or size >= seq or roots.get(size, b"").hex() != value.get("root"):
             faults.append(
                 LedgerFault(f"event {seq}", "the log does not have the root that this checkpoint signed")
             )

@@ -7,7 +7,7 @@ import pytest
 from arborist.errors import LedgerError, ProofError
 from arborist.merkle import leaf_hash, tree_root, verify_consistency, verify_inclusion
 from arborist.providence.audit_events import EventType
-from arborist.providence.audit_log import AuditLog, last_checkpoint, public_key_file, sign_checkpoint
+from arborist.providence.audit_log import AuditLog, last_checkpoint, public_key_file, roots_at, sign_checkpoint
 from arborist.providence.checkpoint import SigningKey, VerifierKey, open_checkpoint
 from arborist.providence.ledger import Ledger
 from tests.arborist.providence.runs import new_record
@@ -35,6 +35,10 @@ def test_every_event_is_proven_to_be_in_the_log(log: AuditLog) -> None:
 def test_every_earlier_log_is_proven_to_be_its_beginning(log: AuditLog) -> None:
     for size in range(1, log.size + 1):
         assert verify_consistency(size, log.size, log.consistency(size), log.root(size), log.root())
+
+
+def test_roots_at_several_sizes_are_had_in_one_pass(log: AuditLog) -> None:
+    assert roots_at(log.leaves, [7, 1, 7, 12, 13, 0]) == {size: log.root(size) for size in (1, 7, 12)}
 
 
 def test_an_empty_log_is_not_signed(ledger: Ledger) -> None:
