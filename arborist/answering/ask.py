@@ -27,6 +27,7 @@ from arborist.policy import Policy
 from arborist.providence.ledger import Ledger
 from arborist.providence.lineage import refusal_of_record, refused_roots
 from arborist.providence.record import LIVE, NewRecord, ProvidenceRecord
+from arborist.providence.record_reading import refuse_changed
 from arborist.retrieval.context import Evidence, evidence_within
 from arborist.retrieval.plan import Frame, RetrievalPlan, RetrievedSource
 from arborist.retrieval.retrieve import Query, filtered, plan_for, retrieved
@@ -109,7 +110,8 @@ class Asker:
         """Answer from the cache where the same run was recorded before, else anew; either way it is recorded.
 
         Raises InputError for a query that cannot be asked, CorpusError where the corpus cannot be searched,
-        ModelError where the model gives no answer; then nothing is recorded.
+        ModelError where the model gives no answer, LedgerError where the record that would answer was changed;
+        then nothing is recorded.
         """
         run = self._retrieve(query, conversation)
         return self._hit(run) or self._record(run)
@@ -157,6 +159,7 @@ class Asker:
         record = self.ledger.record(run.cache_key)
         if record is None:
             return None
+        refuse_changed(self.ledger, record)
         dag = run_dag_on_hit(run.nodes, record.dag)
         self.ledger.append_hit(record, dag, run.kept_keywords)
         refusal = refusal_of_record(self.ledger, record)

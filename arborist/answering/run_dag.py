@@ -130,7 +130,7 @@ class RunDag:
                 tuple(
                     Node(
                         stage=str(item["stage"]),
-                        parents=tuple(item["parents"]),
+                        parents=tuple(map(str, item["parents"])),
                         commitment={str(key): str(value) for key, value in item["commitment"].items()},
                         payload_digest=str(item["payload_digest"]),
                         stage_hash=bytes.fromhex(item["stage_hash"]).hex(),

@@ -9,9 +9,12 @@ from arborist.answering.run_dag import RunDag
 from arborist.cli.options import home_option, json_option, takes_workspace, unicode_text
 from arborist.cli.self_providence import COMMANDS
 from arborist.clock import SystemClock
+from arborist.errors import InputError, LedgerError
 from arborist.home import Home
 from arborist.providence.ledger import Ledger, RecordFilter
 from arborist.providence.record import ProvidenceRecord
+from arborist.providence.record_checks import UNREADABLE
+from arborist.retrieval.plan import RetrievalPlan
 from arborist.workspace import Workspace
 
 
@@ -63,7 +66,7 @@ def list_records(
     with Ledger.open_readonly(workspace.home.root, workspace.clock) as ledger:
         records = list(ledger.records(wanted, limit))
     if as_json:
-        click.echo(json.dumps([record.to_json() for record in records], ensure_ascii=False, indent=2))
+        click.echo(json.dumps([_record_json(record) for record in records], ensure_ascii=False, indent=2))
         return
     for record in records:
         click.echo(_record_line(record))
@@ -71,8 +74,25 @@ def list_records(
         click.echo("no records")
 
 
+def _record_json(record: ProvidenceRecord) -> dict[str, Any]:
+    try:
+        return record.to_json()
+    except UNREADABLE as error:
+        raise LedgerError(
+            f"record {record.record_id}, {record.cache_key[:16]}: it was changed and cannot be read "
+            "(`arborist ledger fsck` says where)"
+        ) from error
+
+
+def _keywords(record: ProvidenceRecord) -> str:
+    try:
+        return ", ".join(json.loads(record.retrieval_keywords or "[]"))
+    except UNREADABLE:
+        return "CANNOT BE READ"
+
+
 def _record_line(record: ProvidenceRecord) -> str:
-    keywords = ", ".join(json.loads(record.retrieval_keywords or "[]"))
+    keywords = _keywords(record)
     state = "" if record.falsification_state == "live" else f"  {record.falsification_state}"
     retired = "  retired" if record.retired_at else ""
     hint = f"  (keywords: {keywords})" if keywords else ""
@@ -86,11 +106,11 @@ def _record_line(record: ProvidenceRecord) -> str:
 @json_option
 def show(key: str, home: Any, as_json: bool) -> None:
     """One record, by its cache key or the first eight digits of it."""
-    record = _find(home, key)
+    value_by_name = _record_json(_find(home, key))
     if as_json:
-        click.echo(json.dumps(record.to_json(), ensure_ascii=False, indent=2))
+        click.echo(json.dumps(value_by_name, ensure_ascii=False, indent=2))
         return
-    for name, value in record.to_json().items():
+    for name, value in value_by_name.items():
         text = json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
         click.echo(f"{name:<24} {'' if text is None else text}".rstrip())
 
@@ -104,7 +124,7 @@ def inspect(key: str, home: Any, as_json: bool) -> None:
     record = _find(home, key)
     dag = record.dag
     if as_json:
-        value = record.to_json() | {
+        value = _record_json(record) | {
             "run_dag": [node.canonical() for node in dag.nodes],
             "faults": [{"stage": fault.stage, "problem": fault.problem} for fault in dag.faults()],
         }
@@ -114,28 +134,37 @@ def inspect(key: str, home: Any, as_json: bool) -> None:
 
 
 def _inspection(record: ProvidenceRecord, dag: RunDag) -> list[str]:
-    plan = dag.payloads().get("retrieval_plan")
-    keywords = ", ".join(json.loads(record.retrieval_keywords or "[]")) or "none"
     lines = [
         f"question       {record.question}",
         f"verdict        {record.audit_mode}, {record.falsification_state}",
-        f"keywords       {keywords}",
+        f"keywords       {_keywords(record) or 'none'}",
+        *_plan_lines(dag.payloads().get("retrieval_plan")),
     ]
-    if plan:
-        shards = ", ".join(f"{shard}@{root[:8]}" for shard, root in plan["shard_ids"])
-        lines.append(
-            f"plan           {plan['retrieval_mode']}, top_k {plan['top_k']}, over_fetch {plan['over_fetch']}, "
-            f"max_context_chars {plan['max_context_chars']}"
-        )
-        lines.append(f"shards         {shards}")
     faults = {fault.stage: fault.problem for fault in dag.faults()}
     root = "recomputes" if dag.root == record.run_dag_root else "DOES NOT RECOMPUTE"
-    lines += [f"run_dag_root   {record.run_dag_root}  {root}", ""]
+    lines += [f"run_dag_root   {record.run_dag_root}  {root}"]
+    stages = [node.stage for node in dag.nodes]
+    lines += [f"FAULT          {problem}" for stage, problem in faults.items() if stage not in stages]
+    lines.append("")
     for depth, node in enumerate(dag.nodes):
         sound = f"  FAULT: {faults[node.stage]}" if node.stage in faults else ""
         lines.append(f"{'  ' * depth}└─ {node.stage}  {node.stage_hash[:16]}{sound}")
         lines += [f"{'  ' * depth}     {name} {value[:64]}" for name, value in node.commitment.items()]
     return lines
+
+
+def _plan_lines(stored: Any) -> list[str]:
+    if stored is None:
+        return []
+    try:
+        plan = RetrievalPlan.from_canonical(stored)
+    except InputError:
+        return ["plan           CANNOT BE READ"]
+    return [
+        f"plan           {plan.retrieval_mode}, top_k {plan.top_k}, over_fetch {plan.over_fetch}, "
+        f"max_context_chars {plan.max_context_chars}",
+        f"shards         {', '.join(f'{item.shard}@{item.root[:8]}' for item in plan.shard_ids)}",
+    ]
 
 
 def _find(home: Any, key: str) -> ProvidenceRecord:

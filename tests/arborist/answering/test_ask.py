@@ -1,6 +1,7 @@
 """The pipeline: what is answered from the cache, what is recorded, and what every switch does."""
 
 import json
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -232,6 +233,32 @@ def test_a_record_that_is_revived_is_strict_again(asker: Asker) -> None:
     asker.ledger.set_state(first.record.cache_key, "failed", "it seemed wrong")
     asker.ledger.set_state(first.record.cache_key, "live", "it is right")
     assert asker.ask(Query(WHEN_ALDER)).audit_mode == STRICT
+
+
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        ("UPDATE providence_records SET answer = 'The Alder Bridge opened in 1923. [E1]'", "row"),
+        ("UPDATE providence_records SET audit_mode = 'STRICT', claims = '[]'", "row"),
+        ("UPDATE providence_records SET run_dag = CAST(replace(run_dag, '1932', '1923') AS BLOB)", "row"),
+        ("UPDATE audit_events SET payload = '{}' WHERE type = 'answer_recorded'", ""),
+        ("DELETE FROM audit_events", "there is no audit event"),
+    ],
+)
+def test_a_record_that_was_changed_answers_nothing_until_asked_anew(asker: Asker, sql: str, told: str) -> None:
+    first = asker.ask(Query(WHEN_ALDER))
+    with closing(sqlite3.connect(asker.ledger.path)) as connection:
+        for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
+            connection.execute(f"DROP TRIGGER {name}")
+        connection.execute(sql)
+        connection.commit()
+    before = asker.ledger.head()
+    with pytest.raises(LedgerError, match=told):
+        asker.ask(Query(WHEN_ALDER))
+    assert asker.ledger.head() == before
+    again = asker.ask_anew(Query(WHEN_ALDER))
+    assert (again.record.answer, again.run_dag_root) == (first.record.answer, first.run_dag_root)
+    assert asker.ask(Query(WHEN_ALDER)).record == again.record
 
 
 def test_a_record_falsified_while_the_model_answers_anew_is_not_washed_off(workspace: Workspace) -> None:
