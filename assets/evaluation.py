@@ -1,6 +1,6 @@
 """Retrieval quality: golden questions, measured runs, and the baselines they are held against."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal
@@ -22,7 +22,7 @@ from arborist.evaluation.regression import Tolerances
 from arborist.evaluation.report import verdict_line
 from arborist.evaluation.retriever import Retriever, RetrieverContext
 from arborist.evaluation.run import QuestionEvaluation, RunSummary
-from arborist.evaluation.store import EvaluationStore, StoredRun
+from arborist.evaluation.store import Baseline, EvaluationStore, StoredRun
 from arborist.hashing import Domain, hash_json
 from assets.plots import line_plot
 from assets.tables import markdown_table
@@ -268,43 +268,60 @@ def _series_plot(series: Sequence[StoredRun], retriever: str) -> dg.MarkdownMeta
 
 
 def _evaluation_baseline(sets: dg.StaticPartitionsDefinition) -> dg.AssetsDefinition:
-    @dg.asset(
-        partitions_def=sets,
-        deps=["retrieval_evaluation"],
-        group_name=GROUP,
-        kinds={"sqlite"},
-        output_required=False,
-    )
+    @dg.asset(partitions_def=sets, deps=["retrieval_evaluation"], group_name=GROUP, kinds={"sqlite"})
     def evaluation_baseline(
         context: dg.AssetExecutionContext, config: BaselineConfig, workspace: WorkspaceResource
-    ) -> Iterator[dg.MaterializeResult]:
-        """The run that others are held against; materializing this pins the run that is named."""
-        if config.run_id is None:
-            context.log.info("no run is named in the config: the baselines stay as they are")
-            return
+    ) -> dg.MaterializeResult:
+        """The runs that others are held against. Materializing this pins the run that is named, if one is."""
         opened = workspace.workspace
         store = EvaluationStore(opened.home.evaluations_folder)
-        graded = _read_sets([context.partition_key], workspace)[context.partition_key]
-        summary = store.run(config.run_id).summary
-        if summary.set_identifier != graded.golden.identifier:
-            raise InputError(
-                f"run {config.run_id} measured {summary.set_identifier}, not {graded.golden.identifier}: "
-                "choose the partition of its set"
-            )
-        baseline = store.promote(config.run_id, opened.clock)
-        yield dg.MaterializeResult(
-            data_version=dg.DataVersion(_evaluation_version(summary)),
-            metadata={
-                "evaluation_run": config.run_id,
-                "retriever": summary.retriever_identifier,
-                "top1_rate": summary.all.top1_rate,
-                "top3_rate": summary.all.top3_rate,
-                "promoted_at": baseline.promoted_at,
-                "benchmark_fingerprint": summary.identity.benchmark,
-            },
+        identifier = _read_sets([context.partition_key], workspace)[context.partition_key].golden.identifier
+        if config.run_id is not None:
+            _refuse_other_set(store.run(config.run_id).summary, identifier, config.run_id)
+            store.promote(config.run_id, opened.clock)
+        in_force = store.baselines(identifier)
+        return dg.MaterializeResult(
+            data_version=dg.DataVersion(_evaluation_version(in_force[0].run.summary) if in_force else "none"),
+            metadata=_baseline_metadata(in_force),
         )
 
     return evaluation_baseline
+
+
+def _refuse_other_set(summary: RunSummary, identifier: str, run_id: int) -> None:
+    if summary.set_identifier != identifier:
+        raise InputError(
+            f"run {run_id} measured {summary.set_identifier}, not {identifier}: choose the partition of its set"
+        )
+
+
+def _baseline_metadata(in_force: Sequence[Baseline]) -> dict[str, Any]:
+    """The newest baseline's figures, and a table of all in force."""
+    rows = [
+        (
+            item.run.id,
+            item.run.summary.retriever_identifier,
+            f"{item.run.summary.all.top1_rate:.3f}",
+            f"{item.run.summary.all.top3_rate:.3f}",
+            item.promoted_at,
+        )
+        for item in in_force
+    ]
+    table = {
+        "baselines": len(rows),
+        "in_force": markdown_table(("run", "retriever", "top-1", "top-3", "since"), rows),
+    }
+    if not in_force:
+        return table
+    newest, summary = in_force[0], in_force[0].run.summary
+    return table | {
+        "evaluation_run": newest.run.id,
+        "retriever": summary.retriever_identifier,
+        "top1_rate": summary.all.top1_rate,
+        "top3_rate": summary.all.top3_rate,
+        "promoted_at": newest.promoted_at,
+        "benchmark_fingerprint": summary.identity.benchmark,
+    }
 
 
 def evaluation_checks(config: Path) -> list[dg.AssetChecksDefinition]:
