@@ -11,26 +11,26 @@ from arborist.retrieval.promoted import CITED_DIGITS, cited_leaves
 def supplemented(found: Sequence[RetrievedSource], top_k: int, policy: RankingPolicy) -> list[RetrievedSource]:
     """The `top_k` best sources that are no promoted answers, then at most `self_reference_slots` that are.
 
-    `found` is best first. A promoted answer lifts a source that it cites by `self_reference_support` of the
-    smaller of their two scores, so by no more than that share of the source's own; of several the best counts.
+    `found` is best first. A promoted answer lifts a source that it cites by what its own score is above that of
+    every source, and by no more than `self_reference_support` of the lifted one's; of several answers the best
+    counts. An answer that fits a question less well than a source does is one to another question, and where
+    those lift too, they lift the wrong sources (`bench/self_reference.py`).
     """
     promoted = [source for source in found if source.role == SELF_REFERENCE]
+    others = [source for source in found if source.role != SELF_REFERENCE]
+    best = others[0].score if others else 0.0
     support: dict[str, float] = {}
     for answer in promoted:
         for leaf in cited_leaves(answer.text):
-            support[leaf] = max(support.get(leaf, 0.0), answer.score)
-    others = [
-        _supported(source, support.get(source.leaf_hash[:CITED_DIGITS], 0.0), policy)
-        for source in found
-        if source.role != SELF_REFERENCE
-    ]
-    return ranked(others)[:top_k] + promoted[: policy.self_reference_slots]
+            support[leaf] = max(support.get(leaf, 0.0), answer.score - best)
+    lifted = [_lifted(source, support.get(source.leaf_hash[:CITED_DIGITS], 0.0), policy) for source in others]
+    return ranked(lifted)[:top_k] + promoted[: policy.self_reference_slots]
 
 
-def _supported(source: RetrievedSource, support: float, policy: RankingPolicy) -> RetrievedSource:
+def _lifted(source: RetrievedSource, support: float, policy: RankingPolicy) -> RetrievedSource:
     if support <= 0.0:
         return source
-    return replace(source, score=source.score + policy.self_reference_support * min(support, source.score))
+    return replace(source, score=source.score + min(support, policy.self_reference_support * source.score))
 
 
 def ranked(sources: Sequence[RetrievedSource]) -> list[RetrievedSource]:

@@ -41,29 +41,34 @@ def test_no_place_is_left_free_for_them() -> None:
     assert uris(supplemented([answer("p", 9)], 8, POLICY)) == ["p"]
 
 
-def test_support_lifts_the_cited_source_by_its_share_of_the_smaller_score() -> None:
+def test_support_is_what_the_answer_scores_above_every_source_up_to_its_share() -> None:
     cited, other = source("cited", 10), source("other", 12)
-    lifted = supplemented([other, cited, answer("p", 4, cited)], 8, POLICY)
-    assert [(item.uri, item.score) for item in lifted[:2]] == [("other", 12), ("cited", 10 + 0.3 * 4)]
+    lifted = supplemented([answer("p", 14.5, cited), other, cited], 8, POLICY)
+    assert [(item.uri, item.score) for item in lifted[:2]] == [("cited", 12.5), ("other", 12)]
     lifted = supplemented([answer("p", 40, cited), other, cited], 8, POLICY)
     assert [(item.uri, item.score) for item in lifted[:2]] == [("cited", 13), ("other", 12)]
 
 
+def test_an_answer_that_fits_less_well_than_a_source_lifts_nothing() -> None:
+    cited, other = source("cited", 10), source("other", 12)
+    assert supplemented([other, answer("p", 12, cited), cited], 8, POLICY)[:2] == [other, cited]
+
+
 def test_of_several_answers_the_best_counts_once() -> None:
     cited = source("cited", 10)
-    lifted = supplemented([cited, answer("p", 5, cited), answer("q", 4, cited)], 8, POLICY)
-    assert lifted[0].score == 10 + 0.3 * 5
+    lifted = supplemented([answer("p", 12, cited), answer("q", 11, cited), cited], 8, POLICY)
+    assert lifted[0].score == 12
 
 
 def test_a_chunk_that_has_changed_since_is_not_lifted() -> None:
     changed = replace(source("cited", 10), leaf_hash="f" * 64)
-    assert supplemented([changed, answer("p", 5, source("cited", 10))], 8, POLICY)[0].score == 10
+    assert supplemented([answer("p", 15, source("cited", 10)), changed], 8, POLICY)[0].score == 10
 
 
 def test_slots_and_support_are_the_policys() -> None:
     cited = source("cited", 10)
     none = replace(POLICY, self_reference_slots=0, self_reference_support=0.0)
-    assert supplemented([cited, answer("p", 5, cited)], 8, none) == [cited]
+    assert supplemented([answer("p", 15, cited), cited], 8, none) == [cited]
 
 
 scores = st.floats(0, 100, allow_nan=False)
