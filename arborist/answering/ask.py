@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from arborist.answering.model import AnswerModel, Claim, Message, ModelAnswer, Verdict
-from arborist.answering.models import open_model
+from arborist.answering.models import open_model, open_verifier
 from arborist.answering.prompt import messages_for
 from arborist.answering.run_dag import (
     Answered,
@@ -303,7 +303,7 @@ def open_asker(workspace: Workspace, ledger: Ledger, model: str | None = None) -
         corpus=workspace.corpus,
         ledger=ledger,
         model=open_model(workspace.config.model, model),
-        verifier=Verifier(),
+        verifier=open_verifier(workspace.config.sidecar),
         policy=workspace.config.policy,
     )
 

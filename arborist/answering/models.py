@@ -1,10 +1,11 @@
-"""Opening the answer model that `[model]` in `corpus.toml`, or `--model`, names."""
+"""Opening what `corpus.toml` names: the answer model of `[model]`, and the verifier with its `[sidecar]`."""
 
 from dataclasses import replace
 
 from arborist.answering.extractive import ExtractiveModel
 from arborist.answering.model import AnswerModel
-from arborist.corpus.config import ModelConfig
+from arborist.answering.verifier import Verifier
+from arborist.corpus.config import ModelConfig, SidecarConfig
 from arborist.errors import InputError
 
 EXTRACTIVE = "extractive"
@@ -26,3 +27,24 @@ def open_model(config: ModelConfig, name: str | None = None) -> AnswerModel:
     from arborist.answering.openai_chat import OpenAIChatModel
 
     return OpenAIChatModel.configured(replace(config, name=name or config.name))
+
+
+def open_verifier(config: SidecarConfig) -> Verifier:
+    """The verifier, with the entailment model that is configured beside its rules."""
+    if config.kind == "none":
+        return Verifier()
+    from arborist.answering.chat_client import ChatClient, ChatSettings
+    from arborist.answering.sidecar import ClassifierModel, JudgeModel
+
+    if config.kind == "classifier":
+        return Verifier(sidecar=ClassifierModel(config.name, config.revision, config.max_tokens))
+    settings = ChatSettings(
+        name=config.name,
+        base_url=config.base_url,
+        api_key_env=config.api_key_env,
+        timeout_seconds=config.timeout_seconds,
+        max_retries=config.max_retries,
+        seed=config.seed,
+        output="json_schema",
+    )
+    return Verifier(sidecar=JudgeModel(ChatClient(settings)))

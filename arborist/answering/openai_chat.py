@@ -29,6 +29,10 @@ class OpenAIChatModel:
             timeout_seconds=config.timeout_seconds,
             max_retries=config.max_retries,
             seed=config.seed,
+            max_output_tokens=config.max_output_tokens,
+            max_prompt_tokens=config.max_prompt_tokens,
+            output=config.output,
+            stream=config.stream,
         )
         return cls(ChatClient(settings))
 

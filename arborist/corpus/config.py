@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 
 from arborist.errors import ConfigError, InputError
 from arborist.policy import BACKGROUND, PRIMARY, PROVIDENCE_SOURCE, Policy
@@ -121,6 +121,29 @@ class ModelConfig:
     timeout_seconds: int = 60
     max_retries: int = 3
     seed: int = 0
+    max_output_tokens: int = 1024
+    max_prompt_tokens: int = 0
+    output: Literal["auto", "json_schema", "text"] = "auto"
+    stream: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SidecarConfig:
+    """Table `[sidecar]`: the entailment model beside the verifier's rules, if any.
+
+    `kind` is `none`, `classifier` (of the `transformers` package; `name` is a local folder or a hub name) or
+    `judge` (a language model at an OpenAI-compatible endpoint, reached as `[model]` says it for its own).
+    """
+
+    kind: str = "none"
+    name: str = ""
+    revision: str = "main"
+    max_tokens: int = 512
+    base_url: str = ""
+    api_key_env: str = "OPENAI_API_KEY"
+    timeout_seconds: int = 60
+    max_retries: int = 3
+    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +155,7 @@ class CorpusConfig:
     sources: tuple[SourceConfig, ...]
     policy: Policy = field(default_factory=Policy)
     model: ModelConfig = field(default_factory=ModelConfig)
+    sidecar: SidecarConfig = field(default_factory=SidecarConfig)
 
     @property
     def shard_names(self) -> tuple[str, ...]:
@@ -160,7 +184,7 @@ def load_corpus_config(path: Path) -> CorpusConfig:
     Raises ConfigError, which names the file, the table and key, what is allowed and what to do.
     """
     root = _Table(path, "", _parsed_toml(path))
-    root.refuse_unknown(("chunking", "sources", "policy", "model"), "table")
+    root.refuse_unknown(("chunking", "sources", "policy", "model", "sidecar"), "table")
     chunking = root.table("chunking", {})
     chunking.refuse_unknown(("max_characters",), "key")
     tables = root.table("sources", {})
@@ -180,25 +204,62 @@ def load_corpus_config(path: Path) -> CorpusConfig:
         sources=sources,
         policy=Policy.of(root.table("policy", {}).values, str(path), background),
         model=_model_config(root.table("model", {})),
+        sidecar=_sidecar_config(root.table("sidecar", {})),
     )
+
+
+_ENDPOINT_KEYS = ("name", "base_url", "api_key_env", "timeout_seconds", "max_retries", "seed")
+_DECODING_KEYS = ("max_output_tokens", "max_prompt_tokens", "output", "stream")
 
 
 def _model_config(table: "_Table") -> ModelConfig:
     default = ModelConfig()
     kind = table.choice("kind", ("extractive", "openai"), default.kind)
-    openai_keys = ("name", "base_url", "api_key_env", "timeout_seconds", "max_retries", "seed")
-    table.refuse_unknown(("kind", *(openai_keys if kind == "openai" else ())), f"key of kind `{kind}`")
+    keys = ("kind", *_ENDPOINT_KEYS, *_DECODING_KEYS) if kind == "openai" else ("kind",)
+    table.refuse_unknown(keys, f"key of kind `{kind}`")
     if kind == "extractive":
         return default
     return ModelConfig(
         kind=kind,
-        name=table.string("name", None),
-        base_url=table.string("base_url", None),
-        api_key_env=table.string("api_key_env", default.api_key_env),
-        timeout_seconds=table.integer("timeout_seconds", default.timeout_seconds, 1, 86_400),
-        max_retries=table.integer("max_retries", default.max_retries, 0, 100),
-        seed=table.integer("seed", default.seed, 0, None),
+        max_output_tokens=table.integer("max_output_tokens", default.max_output_tokens, 1, None),
+        max_prompt_tokens=table.integer("max_prompt_tokens", default.max_prompt_tokens, 0, None),
+        output=cast(
+            Literal["auto", "json_schema", "text"],
+            table.choice("output", ("auto", "json_schema", "text"), default.output),
+        ),
+        stream=table.boolean("stream", default=default.stream),
+        **_endpoint(table),
     )
+
+
+def _sidecar_config(table: "_Table") -> SidecarConfig:
+    default = SidecarConfig()
+    kind = table.choice("kind", ("none", "classifier", "judge"), default.kind)
+    keys = {"none": (), "classifier": ("name", "revision", "max_tokens"), "judge": _ENDPOINT_KEYS}
+    table.refuse_unknown(("kind", *keys[kind]), f"key of kind `{kind}`")
+    if kind == "judge":
+        return SidecarConfig(kind=kind, **_endpoint(table))
+    if kind == "none":
+        return default
+    return SidecarConfig(
+        kind=kind,
+        name=table.string("name", None),
+        revision=table.string("revision", default.revision),
+        max_tokens=table.integer("max_tokens", default.max_tokens, 1, None),
+    )
+
+
+def _endpoint(table: "_Table") -> dict[str, Any]:
+    """The keys that say which model is reached where; the same for an answer model and for a judge."""
+    default = ModelConfig()
+    return {
+        "name": table.string("name", None),
+        "base_url": table.string("base_url", None),
+        "api_key_env": table.string("api_key_env", default.api_key_env),
+        "timeout_seconds": table.integer("timeout_seconds", default.timeout_seconds, 1, 86_400),
+        "max_retries": table.integer("max_retries", default.max_retries, 0, 100),
+        "seed": table.integer("seed", default.seed, 0, None),
+    }
 
 
 def _parsed_toml(path: Path) -> dict[str, Any]:
@@ -314,6 +375,9 @@ class _Table:
             return _is_integer(value) and value >= low and (high is None or value <= high)
 
         return int(self._value(key, default, fits, expected))
+
+    def boolean(self, key: str, *, default: bool) -> bool:
+        return bool(self._value(key, default, lambda value: isinstance(value, bool), "true or false"))
 
     def integers(self, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
         expected = "a list of at least one whole number"

@@ -184,3 +184,40 @@ def test_a_file_in_another_encoding_is_named_with_its_line(tmp_path: Path) -> No
     path.write_bytes(b"# a comment\n# caf\xe9\n")
     with pytest.raises(ConfigError, match="line 2: not UTF-8"):
         load_corpus_config(path)
+
+
+OPENAI = '[sources.t]\nkind = "python-topics"\n[model]\nkind = "openai"\nname = "m"\nbase_url = "http://127.0.0.1:1/v1"\n'
+
+
+def test_a_model_and_its_decoding_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.toml"
+    path.write_text(OPENAI + 'output = "text"\nstream = true\nmax_output_tokens = 64\n')
+    model = load_corpus_config(path).model
+    assert (model.name, model.output, model.stream, model.max_output_tokens) == ("m", "text", True, 64)
+
+
+def test_a_sidecar_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.toml"
+    path.write_text('[sources.t]\nkind = "python-topics"\n[sidecar]\nkind = "classifier"\nname = "models/nli"\n')
+    assert load_corpus_config(path).sidecar.name == "models/nli"
+    path.write_text(OPENAI + '[sidecar]\nkind = "judge"\nname = "j"\nbase_url = "http://127.0.0.1:1/v1"\n')
+    assert load_corpus_config(path).sidecar.base_url == "http://127.0.0.1:1/v1"
+
+
+@pytest.mark.parametrize(
+    ("tables", "place"),
+    [
+        (OPENAI + 'stream = "yes"\n', "key `stream`"),
+        (OPENAI + 'output = "xml"\n', "key `output`"),
+        (OPENAI.replace('name = "m"\n', ""), "key `name`"),
+        (OPENAI.replace('"openai"', '"extractive"'), "key `name`"),
+        (OPENAI + '[sidecar]\nkind = "oracle"\n', "key `kind`"),
+        (OPENAI + '[sidecar]\nkind = "classifier"\n', "key `name`"),
+        (OPENAI + '[sidecar]\nname = "n"\n', "key `name`"),
+    ],
+)
+def test_a_model_or_sidecar_that_cannot_be_opened_is_named(tmp_path: Path, tables: str, place: str) -> None:
+    path = tmp_path / "corpus.toml"
+    path.write_text(tables)
+    with pytest.raises(ConfigError, match=place):
+        load_corpus_config(path)
