@@ -1,8 +1,8 @@
 """Seconds and peak memory of auditing bundles as large as the limits allow.
 
 `python bench/retrieval_audit.py [--json]`. What is measured is the command as users run it, from the start of its
-process to its end; the best of three runs counts. Where the machine has other work, `cpu_seconds` comes close to what
-a quiet one would take. Targets: under 2 s and under 200 MB.
+process to its end; the best of three runs counts. Where the machine has other work, `cpu_seconds` comes close to
+what a quiet one would take. Targets: under 2 s and under 200 MB.
 """
 
 import argparse
