@@ -379,7 +379,7 @@ def _evidence_and_citations(dag: RunDag, at: str) -> tuple[list[tuple[str, str]]
     """Document root and leaf of each item of the context, and the numbers that claims cite, with repeats."""
     payloads = dag.payloads()
     try:
-        items = [(item["document_root"], item["leaf_hash"]) for item in payloads["context"]["items"]]
+        items = [(str(item["document_root"]), str(item["leaf_hash"])) for item in payloads["context"]["items"]]
         cited = [int(number) for claim in payloads["verify"]["claims"] for number in claim["citations"]]
     except (KeyError, TypeError, ValueError):
         raise BlockedError(Failure.RESPONSE_INVALID, at) from None
