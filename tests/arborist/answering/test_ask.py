@@ -241,7 +241,7 @@ def test_a_record_that_is_revived_is_strict_again(asker: Asker) -> None:
         ("UPDATE providence_records SET answer = 'The Alder Bridge opened in 1923. [E1]'", "row"),
         ("UPDATE providence_records SET audit_mode = 'STRICT', claims = '[]'", "row"),
         ("UPDATE providence_records SET run_dag = CAST(replace(run_dag, '1932', '1923') AS BLOB)", "row"),
-        ("UPDATE audit_events SET payload = '{}' WHERE type = 'answer_recorded'", ""),
+        ("UPDATE audit_events SET payload = '{}' WHERE type = 'answer_recorded'", "is not what was recorded"),
         ("DELETE FROM audit_events", "there is no audit event"),
     ],
 )
