@@ -28,11 +28,12 @@ if TYPE_CHECKING:
 
     from arborist.corpus.shard import Shard
 
-FORMAT = b"arborist-postings-1\n"
+FORMAT = b"arborist-postings-2\n"
 BLOCK = 128
-"""Postings a block: what a block can score at most is known without reading it."""
+"""Postings a block: what a block can score at most is known without reading it. Terms with no more have none."""
 ALIGNMENT = 64
 SPOOL_ITEMS = 1 << 20
+BLOCKS_AT_ONCE = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,9 @@ class PostingSidecar:
     lengths: tokens of each chunk, title and text together. tie_order: rank of each chunk by (document root, chunk
     index). vocabulary, term_starts: the terms in the order of their bytes, laid end to end. posting_starts: where
     each term's postings begin. posting_chunks: the chunks that hold a term, ascending. title_frequencies,
-    text_frequencies: how often, by column. block_starts: where each term's blocks begin; block_lengths: the least
-    length in a block; block_titles, block_texts: the greatest frequencies in it.
+    text_frequencies: how often, by column. block_starts: where each term's blocks begin. corner_starts: where each
+    block's corners begin, its postings that no other of it beats in length and both frequencies; corner_lengths,
+    corner_titles, corner_texts: these three. Whatever the weights, a block's best score is one of its corners'.
     """
 
     chunks: int
@@ -58,9 +60,10 @@ class PostingSidecar:
     lengths: "NDArray[np.int32]"
     tie_order: "NDArray[np.int32]"
     block_starts: "NDArray[np.int64]"
-    block_lengths: "NDArray[np.int32]"
-    block_titles: "NDArray[Any]"
-    block_texts: "NDArray[Any]"
+    corner_starts: "NDArray[np.int64]"
+    corner_lengths: "NDArray[np.int32]"
+    corner_titles: "NDArray[Any]"
+    corner_texts: "NDArray[Any]"
     derived: dict[tuple[float, ...], "NDArray[np.float64]"] = field(default_factory=dict)
     """A place for what a search derives from the lengths and can use again."""
 
@@ -275,37 +278,73 @@ def _write(shard: "Shard", postings: _Postings, arrays: _ArrayFile) -> None:
 
 
 def _add_blocks(
-    arrays: _ArrayFile,
-    postings: _Postings,
-    lengths: "NDArray[np.int32]",
-    posting_starts: "NDArray[np.int64]",
+    arrays: _ArrayFile, postings: _Postings, lengths: "NDArray[np.int32]", posting_starts: "NDArray[np.int64]"
 ) -> None:
     import numpy as np
 
-    blocks = -(-postings.holding // BLOCK)
+    blocks = np.where(postings.holding > BLOCK, -(-postings.holding // BLOCK), 0)
     block_starts = _starts(blocks)
     within = np.arange(block_starts[-1]) - np.repeat(block_starts[:-1], blocks)
-    edges = np.append(np.repeat(posting_starts[:-1], blocks) + within * BLOCK, posting_starts[-1])
+    begins = np.repeat(posting_starts[:-1], blocks) + within * BLOCK
+    ends = np.minimum(begins + BLOCK, np.repeat(posting_starts[1:], blocks))
+    parts = [
+        _corners(postings, lengths, begins[first : first + BLOCKS_AT_ONCE], ends[first : first + BLOCKS_AT_ONCE])
+        for first in range(0, len(begins), BLOCKS_AT_ONCE)
+    ]
     arrays.add("block_starts", iter([block_starts]), "<i8")
-    chunk_lengths = ((part, lengths[chunks]) for part, chunks in _by_blocks(postings.chunks, edges))
-    arrays.add("block_lengths", _extremes(np.minimum, chunk_lengths), "<i4")
-    for name, spool in (("block_titles", postings.titles), ("block_texts", postings.texts)):
-        arrays.add(name, _extremes(np.maximum, _by_blocks(spool, edges)), spool.narrow)
+    counts = np.concatenate([np.empty(0, dtype=np.int64), *(part.counts for part in parts)])
+    arrays.add("corner_starts", iter([_starts(counts)]), "<i8")
+    arrays.add("corner_lengths", (part.lengths for part in parts), "<i4")
+    arrays.add("corner_titles", (part.titles for part in parts), postings.titles.narrow)
+    arrays.add("corner_texts", (part.texts for part in parts), postings.texts.narrow)
 
 
-def _by_blocks(spool: _Spool, edges: "NDArray[np.int64]") -> "Iterator[tuple[NDArray[np.int64], NDArray[Any]]]":
-    """Some blocks' items at a time, with where each block begins among them."""
-    step = SPOOL_ITEMS // BLOCK
-    cuts = [*range(0, len(edges) - 1, step), len(edges) - 1]
-    for (first, last), items in zip(pairwise(cuts), spool.pieces(edges[cuts].tolist()), strict=True):
-        yield edges[first:last] - edges[first], items
+@dataclass(frozen=True, slots=True)
+class _Corners:
+    """How many corners each of some blocks has, and what they are."""
+
+    counts: "NDArray[np.int64]"
+    lengths: "NDArray[np.int32]"
+    titles: "NDArray[np.uint32]"
+    texts: "NDArray[np.uint32]"
 
 
-def _extremes(
-    extreme: "np.ufunc", blocks: "Iterator[tuple[NDArray[np.int64], NDArray[Any]]]"
-) -> "Iterator[NDArray[Any]]":
-    for starts, items in blocks:
-        yield extreme.reduceat(items, starts)
+def _corners(
+    postings: _Postings, lengths: "NDArray[np.int32]", begins: "NDArray[np.int64]", ends: "NDArray[np.int64]"
+) -> _Corners:
+    """The corners of neighbouring blocks.
+
+    Among the postings of a block that have one frequency in the title, in the order of their lengths, those are
+    kept whose frequency in the text is above that of all before them: all corners, and few others.
+    """
+    import numpy as np
+
+    edges = [int(begins[0]), int(ends[-1])]
+    (chunks,), (titles,), (texts,) = (
+        list(spool.pieces(edges)) for spool in (postings.chunks, postings.titles, postings.texts)
+    )
+    block = np.zeros(len(chunks), dtype=np.int64)
+    # What lies between two blocks belongs to terms that have none.
+    inside = np.zeros(len(chunks) + 1, dtype=np.int8)
+    np.add.at(inside, begins - edges[0], 1)
+    np.add.at(inside, ends - edges[0], -1)
+    block[begins - edges[0]] = 1
+    block = np.cumsum(block) - 1
+    kept = np.cumsum(inside[:-1]) > 0
+    group = block[kept] * (1 + int(titles.max())) + titles[kept]
+    order = np.lexsort((-texts[kept].astype(np.int64), lengths[chunks[kept]], group))
+    group, texts = group[order], texts[kept][order]
+    ranked = group * (2 + int(texts.max())) + texts + 1
+    above = np.maximum.accumulate(ranked)
+    corner = np.ones(len(order), dtype=bool)
+    corner[1:] = (ranked[1:] > above[:-1]) | (group[1:] != group[:-1])
+    places = np.flatnonzero(kept)[order[corner]]
+    return _Corners(
+        counts=np.bincount(block[places], minlength=len(begins)),
+        lengths=lengths[chunks[places]],
+        titles=titles[places],
+        texts=texts[corner],
+    )
 
 
 def _starts(counts: "NDArray[np.int64]") -> "NDArray[np.int64]":

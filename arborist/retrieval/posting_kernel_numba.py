@@ -1,9 +1,9 @@
 """The best chunks from postings, compiled: stretches of chunks, the most promising first, until none is left.
 
-For each stretch of chunks each term has a bound from its blocks of postings. A stretch whose bounds together stay
-below what the wanted number of chunks have reached is left out, and with it all that follow. Inside a stretch,
-terms that together cannot bring up a chunk (MaxScore; Turtle and Flood 1995) are only looked up for chunks that
-the others have brought up.
+For each stretch of chunks each term has a bound from its blocks of postings (block-max indexes; Ding and Suel
+2011). A stretch whose bounds together stay below what the wanted number of chunks have reached is left out, and
+with it all that follow. Inside a stretch, terms that together cannot bring up a chunk (MaxScore; Turtle and Flood
+1995) are only looked up for chunks that the others have brought up.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -28,24 +28,20 @@ compiled: Any = njit(cache=True, nogil=True, error_model="numpy")
 def best_chunks(postings: PostingSidecar, query: PostingQuery) -> "tuple[NDArray[np.int64], NDArray[np.float64]]":
     """The `limit` best chunks of those that reach `least`, and their scores; in no order."""
     policy, numbers = query.policy, query.numbers
-    parameters = np.array([policy.title_weight, policy.text_weight, policy.bm25_k1, policy.bm25_b, query.average])
-    ranges = np.empty((len(numbers), 3), dtype=np.int64)
+    parameters = (policy.title_weight, policy.text_weight, policy.bm25_k1, policy.bm25_b, query.average)
+    ranges = np.empty((len(numbers), 4), dtype=np.int64)
     ranges[:, 0], ranges[:, 1] = postings.posting_starts[numbers], postings.posting_starts[numbers + 1]
-    ranges[:, 2] = postings.block_starts[numbers]
+    ranges[:, 2], ranges[:, 3] = postings.block_starts[numbers], postings.block_starts[numbers + 1]
+    factors = np.column_stack((query.weights, query.idfs))
+    columns = (postings.posting_chunks, postings.title_frequencies, postings.text_frequencies)
+    corners = (
+        postings.corner_starts,
+        postings.corner_lengths,
+        postings.corner_titles,
+        postings.corner_texts,
+    )
     found = _best(
-        ranges,
-        np.column_stack((query.weights, query.idfs)),
-        parameters,
-        postings.posting_chunks,
-        postings.title_frequencies,
-        postings.text_frequencies,
-        postings.block_lengths,
-        postings.block_titles,
-        postings.block_texts,
-        query.norms,
-        postings.tie_order,
-        query.limit,
-        query.least,
+        ranges, factors, parameters, columns, corners, query.norms, postings.tie_order, query.limit, query.least
     )
     return found[0], found[1]
 
@@ -58,30 +54,44 @@ def _share(weight, idf, title, text, norm, parameters):  # type: ignore[no-untyp
 
 
 @compiled
-def _bounds(  # type: ignore[no-untyped-def]
-    ranges, factors, parameters, chunks, titles, texts, block_lengths, block_titles, block_texts, norms
-):
-    """What each term adds at most in each stretch."""
+def _bounds(ranges, factors, parameters, columns, corners, norms):  # type: ignore[no-untyped-def]
+    """What each term adds at most in each stretch, and no later than where its postings there begin."""
+    chunks, titles, texts = columns
     stretches = (len(norms) + STRETCH - 1) >> STRETCH_BITS
     bounds = np.zeros((len(ranges), stretches))
-    k1, b, average = parameters[2], parameters[3], parameters[4]
+    begins = np.empty((len(ranges), stretches), dtype=np.int64)
     for term in range(len(ranges)):
-        start, end, block = ranges[term]
+        start, end, first_block, last_block = ranges[term]
+        begins[term] = end
         weight, idf = factors[term]
-        if end - start <= stretches:
-            for at in range(start, end):
+        if first_block == last_block:
+            for at in range(end - 1, start - 1, -1):
                 chunk = chunks[at]
+                stretch = chunk >> STRETCH_BITS
                 share = _share(weight, idf, titles[at], texts[at], norms[chunk], parameters)
-                bounds[term, chunk >> STRETCH_BITS] = max(bounds[term, chunk >> STRETCH_BITS], share)
-            continue
-        for first in range(start, end, BLOCK):
-            last = min(first + BLOCK, end) - 1
-            norm = k1 * (1.0 - b + b * block_lengths[block] / average)
-            share = _share(weight, idf, block_titles[block], block_texts[block], norm, parameters) / MARGIN
-            for stretch in range(chunks[first] >> STRETCH_BITS, (chunks[last] >> STRETCH_BITS) + 1):
                 bounds[term, stretch] = max(bounds[term, stretch], share)
-            block += 1
-    return bounds
+                begins[term, stretch] = at
+            continue
+        for block in range(last_block - 1, first_block - 1, -1):
+            first = start + (block - first_block) * BLOCK
+            share = _block_bound(weight, idf, block, parameters, corners)
+            for stretch in range(
+                chunks[first] >> STRETCH_BITS, (chunks[min(first + BLOCK, end) - 1] >> STRETCH_BITS) + 1
+            ):
+                bounds[term, stretch] = max(bounds[term, stretch], share)
+                begins[term, stretch] = first
+    return bounds, begins
+
+
+@compiled
+def _block_bound(weight, idf, block, parameters, corners):  # type: ignore[no-untyped-def]
+    starts, lengths, titles, texts = corners
+    k1, b, average = parameters[2], parameters[3], parameters[4]
+    most = 0.0
+    for corner in range(starts[block], starts[block + 1]):
+        norm = k1 * (1.0 - b + b * lengths[corner] / average)
+        most = max(most, _share(weight, idf, titles[corner], texts[corner], norm, parameters))
+    return most
 
 
 @compiled
@@ -142,73 +152,142 @@ def _offer(heap_scores, heap_ties, heap_chunks, size, score, tie, chunk):  # typ
 
 
 @compiled
-def _score(chunk, spans, factors, parameters, chunks, titles, texts, norms):  # type: ignore[no-untyped-def]
-    """The score of a chunk, its terms summed in order."""
-    score = 0.0
-    for term in range(len(spans)):
-        at = _place(chunks, spans[term, 0], spans[term, 1], chunk)
-        if at < spans[term, 1] and chunks[at] == chunk:
-            score += _share(factors[term, 0], factors[term, 1], titles[at], texts[at], norms[chunk], parameters)
-    return score
+def _weakest_first(bounds, stretch, order):  # type: ignore[no-untyped-def]
+    """Sort the terms in `order` by their bounds in the stretch; they are few and nearly sorted already."""
+    for place in range(1, len(order)):
+        term, back = order[place], place
+        while back and bounds[stretch, order[back - 1]] > bounds[stretch, term]:
+            order[back] = order[back - 1]
+            back -= 1
+        order[back] = term
 
 
 @compiled
-def _fill(base, spans, essential, factors, parameters, chunks, titles, texts, norms, sums):  # type: ignore[no-untyped-def]
-    """Sum up the essential terms' shares in a stretch that begins at chunk `base`."""
-    sums[:] = 0.0
-    for term in essential:
-        for at in range(spans[term, 0], spans[term, 1]):
+def _too_weak(bounds, stretch, order, least):  # type: ignore[no-untyped-def]
+    """How many terms, the weakest first, together cannot bring up a chunk; and what they add at most."""
+    count, rest = 0, 0.0
+    while (rest + bounds[stretch, order[count]]) / MARGIN < least:
+        rest += bounds[stretch, order[count]]
+        count += 1
+    return count, rest
+
+
+@compiled
+def _fill(  # type: ignore[no-untyped-def]
+    stretch, order, weak, begins, ranges, factors, parameters, chunks, titles, texts, norms, sums, touched
+):
+    """Sum up the stronger terms' shares in a stretch; how many chunks were `touched`."""
+    base = stretch << STRETCH_BITS
+    count = 0
+    for place in range(weak, len(order)):
+        term = order[place]
+        weight, idf, end = factors[term, 0], factors[term, 1], ranges[term, 1]
+        at = _place(chunks, begins[stretch, term], min(begins[stretch, term] + BLOCK, end), base)
+        while at < end and chunks[at] < base + STRETCH:
             chunk = chunks[at]
-            sums[chunk - base] += _share(
-                factors[term, 0], factors[term, 1], titles[at], texts[at], norms[chunk], parameters
-            )
+            if sums[chunk - base] == 0.0:
+                touched[count] = chunk
+                count += 1
+            sums[chunk - base] += _share(weight, idf, titles[at], texts[at], norms[chunk], parameters)
+            at += 1
+    return count
 
 
 @compiled
-def _best(  # type: ignore[no-untyped-def]
+def _promising(  # type: ignore[no-untyped-def]
+    stretch,
+    order,
+    weak,
+    rest,
+    bounds,
+    begins,
     ranges,
     factors,
     parameters,
     chunks,
     titles,
     texts,
-    block_lengths,
-    block_titles,
-    block_texts,
     norms,
-    tie_order,
-    limit,
+    sums,
+    touched,
+    count,
     least,
 ):
-    bounds = _bounds(
-        ranges, factors, parameters, chunks, titles, texts, block_lengths, block_titles, block_texts, norms
-    )
-    totals = bounds.sum(axis=0)
+    """Keep of the `touched` chunks those that reach `least` with the weaker terms' shares; how many these are."""
+    base, kept = stretch << STRETCH_BITS, 0
+    for number in range(count):
+        chunk, left = touched[number], rest
+        score, sums[chunk - base] = sums[chunk - base], 0.0
+        place = weak - 1
+        while place >= 0 and (score + left) / MARGIN >= least:
+            term = order[place]
+            left -= bounds[stretch, term]
+            end = min(begins[stretch, term] + STRETCH + BLOCK, ranges[term, 1])
+            at = _place(chunks, begins[stretch, term], end, chunk)
+            if at < end and chunks[at] == chunk:
+                score += _share(
+                    factors[term, 0], factors[term, 1], titles[at], texts[at], norms[chunk], parameters
+                )
+            place -= 1
+        if (score + max(left, 0.0)) / MARGIN >= least:
+            touched[kept] = chunk
+            kept += 1
+    return kept
+
+
+@compiled
+def _score(stretch, chunk, begins, ranges, factors, parameters, chunks, titles, texts, norms):  # type: ignore[no-untyped-def]
+    """The score of a chunk, its terms summed in order."""
+    score = 0.0
+    for term in range(len(ranges)):
+        end = min(begins[stretch, term] + STRETCH + BLOCK, ranges[term, 1])
+        at = _place(chunks, begins[stretch, term], end, chunk)
+        if at < end and chunks[at] == chunk:
+            score += _share(factors[term, 0], factors[term, 1], titles[at], texts[at], norms[chunk], parameters)
+    return score
+
+
+@compiled
+def _best(ranges, factors, parameters, columns, corners, norms, tie_order, limit, least):  # type: ignore[no-untyped-def]
+    chunks, titles, texts = columns
+    bounds, begins = _bounds(ranges, factors, parameters, columns, corners, norms)
+    bounds, begins = bounds.T.copy(), begins.T.copy()
+    totals = bounds.sum(axis=1) / MARGIN
     heap_scores, heap_ties = np.empty(limit), np.empty(limit, dtype=np.int32)
-    heap_chunks = np.empty(limit, dtype=np.int64)
-    size = 0
-    spans, sums = np.empty((len(ranges), 2), dtype=np.int64), np.empty(STRETCH)
+    heap_chunks, size = np.empty(limit, dtype=np.int64), 0
+    sums, touched, order = np.zeros(STRETCH), np.empty(STRETCH, dtype=np.int64), np.arange(len(ranges))
     for stretch in np.argsort(-totals):
-        if totals[stretch] <= 0.0 or totals[stretch] < least * MARGIN:
+        if totals[stretch] <= 0.0 or totals[stretch] < least:
             break
-        base = stretch << STRETCH_BITS
-        for term in range(len(ranges)):
-            spans[term, 0] = _place(chunks, ranges[term, 0], ranges[term, 1], base)
-            spans[term, 1] = _place(chunks, spans[term, 0], ranges[term, 1], base + STRETCH)
-        weakest_first = np.argsort(bounds[:, stretch])
-        left_out, rest = 0, 0.0
-        while rest + bounds[weakest_first[left_out], stretch] < least * MARGIN:
-            rest += bounds[weakest_first[left_out], stretch]
-            left_out += 1
-        _fill(base, spans, weakest_first[left_out:], factors, parameters, chunks, titles, texts, norms, sums)
-        for place in range(STRETCH):
-            if sums[place] <= 0.0 or sums[place] + rest < least * MARGIN:
-                continue
-            chunk = base + place
-            score = _score(chunk, spans, factors, parameters, chunks, titles, texts, norms)
-            if score < least:
-                continue
-            size = _offer(heap_scores, heap_ties, heap_chunks, size, score, tie_order[chunk], chunk)
+        _weakest_first(bounds, stretch, order)
+        weak, rest = _too_weak(bounds, stretch, order, least)
+        count = _fill(
+            stretch, order, weak, begins, ranges, factors, parameters, chunks, titles, texts, norms, sums, touched
+        )
+        count = _promising(
+            stretch,
+            order,
+            weak,
+            rest,
+            bounds,
+            begins,
+            ranges,
+            factors,
+            parameters,
+            chunks,
+            titles,
+            texts,
+            norms,
+            sums,
+            touched,
+            count,
+            least,
+        )
+        for number in range(count):
+            chunk = touched[number]
+            score = _score(stretch, chunk, begins, ranges, factors, parameters, chunks, titles, texts, norms)
+            if score >= least:
+                size = _offer(heap_scores, heap_ties, heap_chunks, size, score, tie_order[chunk], chunk)
             if size == limit:
                 least = max(least, heap_scores[0])
     return heap_chunks[:size], heap_scores[:size]

@@ -45,12 +45,15 @@ def best_chunks(postings: PostingSidecar, query: PostingQuery) -> "tuple[NDArray
 
 
 def _bound(postings: PostingSidecar, query: PostingQuery, place: int) -> float:
-    """What the term can add to a score at most."""
-    policy = query.policy
-    blocks = slice(*postings.block_starts[query.numbers[place] : query.numbers[place] + 2].tolist())
-    frequencies = _frequencies(query, postings.block_titles[blocks], postings.block_texts[blocks])
-    norms = length_norms(postings.block_lengths[blocks], query.average, policy)
-    return float(_contributions(query, place, frequencies, norms).max()) / MARGIN
+    """The most that the term can add to a score: of its blocks' corners, or of its postings if it has none."""
+    number = query.numbers[place]
+    first, last = postings.block_starts[number : number + 2].tolist()
+    if first == last:
+        return float(_shares(postings, query, place)[1].max())
+    corners = slice(*postings.corner_starts[[first, last]].tolist())
+    frequencies = _frequencies(query, postings.corner_titles[corners], postings.corner_texts[corners])
+    norms = length_norms(postings.corner_lengths[corners], query.average, query.policy)
+    return float(_contributions(query, place, frequencies, norms).max())
 
 
 def _frequencies(

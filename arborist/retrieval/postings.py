@@ -5,9 +5,9 @@ computes their scores in the order of the reference: the same operations on the 
 numpy and in numba where that is installed, differ only in how fast they leave the other chunks out.
 """
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ LEAST_WEIGHT = 1e-9
 POSTINGS_WORTH_NUMBA = 20_000_000
 """Reading so many postings in numpy takes as long as importing numba."""
 
-_read_in_numpy = 0
+_postings_asked_for = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +64,12 @@ def best_by_postings(
     policy: RankingPolicy,
     limit: int,
     least: float = 0.0,
+    kernel: Kernel | None = None,
 ) -> list[ScoredChunk]:
-    """The `limit` best chunks that hold a term and reach `least`, ties cut by (document root, chunk index)."""
+    """The `limit` best chunks that hold a term and reach `least`, ties cut by (document root, chunk index).
+
+    The kernel is the one that pays, unless one is given; all give the same.
+    """
     import numpy as np
 
     held = [(number, term) for term in terms if (number := postings.term_number(term.stem)) is not None]
@@ -81,7 +85,7 @@ def best_by_postings(
         least=least,
         policy=policy,
     )
-    chunks, scores = kernel(postings, query)(postings, query)
+    chunks, scores = (kernel or _kernel_that_pays(postings, query))(postings, query)
     best = np.lexsort((postings.tie_order[chunks], -scores))[:limit]
     return [
         ScoredChunk(chunk + 1, score)
@@ -89,23 +93,24 @@ def best_by_postings(
     ]
 
 
-def kernel(postings: PostingSidecar, query: PostingQuery) -> Kernel:
+def _kernel_that_pays(postings: PostingSidecar, query: PostingQuery) -> Kernel:
     """The numba kernel where numba is there and the process has read enough to be worth importing it."""
-    global _read_in_numpy
-    if "numba" not in sys.modules and _read_in_numpy < POSTINGS_WORTH_NUMBA:
-        _read_in_numpy += int(
-            sum(postings.posting_starts[query.numbers + 1] - postings.posting_starts[query.numbers])
-        )
-        from arborist.retrieval.posting_kernel_numpy import best_chunks
+    global _postings_asked_for
+    _postings_asked_for += int(
+        (postings.posting_starts[query.numbers + 1] - postings.posting_starts[query.numbers]).sum()
+    )
+    if _postings_asked_for >= POSTINGS_WORTH_NUMBA and _numba_is_installed():
+        from arborist.retrieval.posting_kernel_numba import best_chunks as compiled
 
-        return best_chunks
-    if find_spec("numba") is None:
-        from arborist.retrieval.posting_kernel_numpy import best_chunks
+        return compiled
+    from arborist.retrieval.posting_kernel_numpy import best_chunks
 
-        return best_chunks
-    from arborist.retrieval.posting_kernel_numba import best_chunks as compiled
+    return best_chunks
 
-    return compiled
+
+@cache
+def _numba_is_installed() -> bool:
+    return find_spec("numba") is not None
 
 
 def _norms(postings: PostingSidecar, average: float, policy: RankingPolicy) -> "NDArray[np.float64]":

@@ -1,9 +1,12 @@
 """A posting sidecar holds what the shard's index holds, and is only read beside the shard it was made from."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from numpy.typing import NDArray
 
 from arborist.corpus.posting_sidecar import BLOCK, PostingSidecar, has_postings, sidecar_file, write_postings
 from arborist.corpus.shard import Shard
@@ -65,18 +68,42 @@ def test_every_posting_of_the_index_is_in_the_sidecar_and_no_other(path: Path) -
     assert len(found) == len(postings.posting_chunks)
 
 
-def test_a_block_is_bounded_by_its_own_postings(path: Path) -> None:
+def test_no_posting_of_a_block_beats_all_of_its_corners(path: Path) -> None:
     postings = whole_postings(path)
     number = postings.term_number("rain")
     assert number is not None
     assert postings.holding("rain") > 2 * BLOCK
     start, end = postings.posting_starts[number : number + 2].tolist()
-    for place, first in enumerate(range(start, end, BLOCK), start=int(postings.block_starts[number])):
+    blocks = range(*postings.block_starts[number : number + 2].tolist())
+    assert len(blocks) == -(-(end - start) // BLOCK)
+    for block, first in zip(blocks, range(start, end, BLOCK), strict=True):
         span = slice(first, min(first + BLOCK, end))
-        assert postings.block_lengths[place] == postings.lengths[postings.posting_chunks[span]].min()
-        assert postings.block_titles[place] == postings.title_frequencies[span].max()
-        assert postings.block_texts[place] == postings.text_frequencies[span].max()
-    assert postings.block_starts[number + 1] == place + 1
+        corners = slice(*postings.corner_starts[block : block + 2].tolist())
+        found = set(triples(postings.lengths[postings.posting_chunks[span]], postings, span))
+        kept = set(
+            zip(
+                postings.corner_lengths[corners].tolist(),
+                postings.corner_titles[corners].tolist(),
+                postings.corner_texts[corners].tolist(),
+                strict=True,
+            )
+        )
+        assert kept <= found
+        for length, titles, texts in found:
+            assert any(a <= length and b >= titles and c >= texts for a, b, c in kept)
+    assert len(postings.corner_lengths) < len(postings.posting_chunks) / 4
+
+
+def triples(lengths: NDArray[Any], postings: PostingSidecar, span: slice) -> Iterator[tuple[int, int, int]]:
+    titles, texts = postings.title_frequencies[span].tolist(), postings.text_frequencies[span].tolist()
+    return zip(lengths.tolist(), titles, texts, strict=True)
+
+
+def test_a_term_of_few_postings_has_no_blocks(path: Path) -> None:
+    postings = whole_postings(path)
+    number = postings.term_number("bridg")
+    assert number is not None
+    assert postings.block_starts[number] == postings.block_starts[number + 1]
 
 
 def test_ties_are_ordered_by_document_root_and_chunk_index(path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import random
 import shutil
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -100,14 +99,12 @@ PROPERTY = settings(max_examples=12, deadline=None, suppress_health_check=[Healt
 @given(question=QUESTIONS, keywords=QUESTIONS, policy=st.sampled_from(POLICIES[:5]), limit=st.integers(1, 60))
 def test_the_best_chunks_are_those_that_the_reference_puts_first(
     one: list[Shard],
-    monkeypatch: pytest.MonkeyPatch,
     kernel: Kernel,
     question: list[str],
     keywords: list[str],
     policy: RankingPolicy,
     limit: int,
 ) -> None:
-    monkeypatch.setattr(postings_module, "kernel", lambda *_: kernel)
     (shard,) = one
     assert shard.postings is not None
     stems = tokenizer(shard.connection, TOKENIZER)
@@ -115,7 +112,7 @@ def test_the_best_chunks_are_those_that_the_reference_puts_first(
     if not terms:
         return
     statistics = summed_statistics(one, [term.stem for term in terms])
-    best = best_by_postings(shard.postings, terms, statistics, policy, limit)
+    best = best_by_postings(shard.postings, terms, statistics, policy, limit, kernel=kernel)
     chunks = shard.chunks(range(1, shard.meta.chunks + 1))
     scored = [(bm25(chunk, terms, statistics, policy, stems), chunk) for chunk in chunks]
     expected = sorted(
@@ -179,8 +176,8 @@ def test_a_rare_keyword_counts_though_fts5_ranks_by_words_alone(many: list[Shard
 
 def test_numba_is_not_imported_for_a_few_questions(monkeypatch: pytest.MonkeyPatch, one: list[Shard]) -> None:
     asked: list[str] = []
-    monkeypatch.delitem(sys.modules, "numba", raising=False)
-    monkeypatch.setattr(postings_module, "find_spec", lambda name: asked.append(name))
+    monkeypatch.setattr(postings_module, "_numba_is_installed", lambda: asked.append("numba"))
+    monkeypatch.setattr(postings_module, "_postings_asked_for", 0)
     search(one, "w1", (), over_fetch=5, policy=RankingPolicy())
     assert asked == []
     monkeypatch.setattr(postings_module, "POSTINGS_WORTH_NUMBA", 0)
