@@ -15,6 +15,7 @@ PLUGIN_GROUP = "arborist.commands"
 
 COMMANDS: Mapping[str, str] = {
     "ask": "arborist.cli.ask:ask",
+    "audit-retrieval": "arborist.cli.audit:audit_retrieval",
     "baseline": "arborist.cli.evaluation:baseline",
     "corpus": "arborist.cli.corpus:corpus",
     "evaluate": "arborist.cli.evaluation:evaluate",

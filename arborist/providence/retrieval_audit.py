@@ -24,7 +24,7 @@ from arborist.providence.document_root_binding import (
     proven_document,
 )
 from arborist.providence.record import cache_key_domain, snapshot_root
-from arborist.providence.retrieval_bundle import KIND, control_question
+from arborist.providence.retrieval_bundle import KIND, SHOWN_STAGES, control_question
 from arborist.retrieval.context import context_root
 from arborist.retrieval.plan import FTS5_KEYWORDS, Frame, RetrievalPlan
 from arborist.retrieval_audit import verify_file
@@ -362,9 +362,12 @@ def _is_listed(value: Any) -> bool:
 def _run_dag(value: Any, at: str) -> RunDag:
     members = closed(value, at, ("nodes",), Failure.RESPONSE_INVALID)
     try:
-        return RunDag.from_blob(canonical_json(members))
+        dag = RunDag.from_blob(canonical_json(members))
     except InputError:
         raise BlockedError(Failure.RESPONSE_INVALID, at) from None
+    if dag.payloads().keys() != set(SHOWN_STAGES):
+        raise BlockedError(Failure.RESPONSE_INVALID, at)
+    return dag
 
 
 def _has_key(dag: RunDag, key: str, members: JsonObject) -> bool:
