@@ -26,9 +26,7 @@ class Frontier:
 
     def __init__(self, size: int = 0, roots: Sequence[bytes] = ()) -> None:
         if len(roots) != size.bit_count():
-            raise ValueError(
-                f"a tree of {size} leaves has {size.bit_count()} complete subtrees, not {len(roots)}"
-            )
+            raise ValueError(f"a tree of {size} leaves has {size.bit_count()} complete subtrees, not {len(roots)}")
         self.size = size
         self.roots = list(roots)
 

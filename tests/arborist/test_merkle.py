@@ -111,8 +111,7 @@ def decoded(value: str | None) -> bytes:
 
 def vectors(shared_data: Path, kind: str) -> list[dict[str, object]]:
     return [
-        json.loads(path.read_bytes())
-        for path in sorted((shared_data / "merkle-vectors" / kind).rglob("*.json"))
+        json.loads(path.read_bytes()) for path in sorted((shared_data / "merkle-vectors" / kind).rglob("*.json"))
     ]
 
 
