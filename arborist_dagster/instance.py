@@ -3,11 +3,14 @@
 import fcntl
 import os
 import shutil
+import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import dagster as dg
+import sqlalchemy
+import yaml  # type: ignore[import-untyped]
 
 from arborist.errors import InputError
 from arborist.files import replacing
@@ -31,14 +34,29 @@ def prepare_instance(home: Home) -> Path:
 
 
 def open_instance(home: Home) -> dg.DagsterInstance:
-    """The instance, made on first use; one process at a time may make it, others wait."""
+    """The instance, made on first use; one process at a time may make it, others wait.
+
+    Raises InputError where its folder, its `dagster.yaml` or its databases cannot be used.
+    """
     folder = home.dagster_folder.absolute()
     if not (folder / INSTANCE_FILE).is_file():
         with replacing(folder / INSTANCE_FILE) as partial:
             shutil.copyfile(PROJECT / INSTANCE_FILE, partial)
     # Several processes that make the instance's databases at once fail (`dagster.md`, B8), so each waits its turn.
-    with _turn(folder / "first-use"):
+    with _turn(folder / "first-use"), _told_plainly(folder):
         return dg.DagsterInstance.from_config(str(folder))
+
+
+@contextmanager
+def _told_plainly(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except (yaml.YAMLError, dg.DagsterInvalidConfigError, dg.DagsterInvariantViolationError) as error:
+        remedy = f"mend it, or delete it to get {PROJECT / INSTANCE_FILE} again"
+        raise InputError.at(folder / INSTANCE_FILE, "", "Dagster cannot use these settings", remedy) from error
+    except (sqlalchemy.exc.SQLAlchemyError, sqlite3.Error) as error:
+        remedy = "move the folder away: it holds the history of runs alone, and a new one is made"
+        raise InputError.at(folder, "", "Dagster's databases there cannot be read", remedy) from error
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from arborist.corpus.work import (
     over_shards,
     over_sources,
 )
+from arborist.progress import done
 from assets.corpus_reports import (
     DOCUMENT_CHUNKS,
     FTS_INDEX,
@@ -236,4 +237,6 @@ def _reported(
 def corpus_snapshot(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> dg.MaterializeResult:
     """All shards that can be searched now, each at its root, and one root over them."""
     seen = inputs_seen(context.instance, [FTS_INDEX])
-    return snapshot_report(workspace.corpus).result(seen)
+    result = snapshot_report(workspace.corpus).result(seen)
+    done("corpus snapshot")
+    return result

@@ -13,9 +13,14 @@ GROUP = "providence"
 REPLAYED_RECORDS = 20
 
 
-@dg.observable_source_asset(group_name=GROUP, kinds={"sqlite"})
+# This kind of asset takes neither its description from its docstring nor `kinds`.
+@dg.observable_source_asset(
+    group_name=GROUP,
+    description="Records of all answers and the log of what happened to them; its data version is the log's head.",
+    tags={"dagster/kind/sqlite": ""},
+)
 def providence_ledger(workspace: WorkspaceResource) -> dg.ObserveResult:
-    """Records of all answers and the log of what happened to them; its data version is the log's head."""
+    """Observe the ledger."""
     home = workspace.workspace.home
     if not home.ledger_file.is_file():
         return dg.ObserveResult(data_version=dg.DataVersion("empty"), metadata={"events": 0, "records": 0})
@@ -57,8 +62,11 @@ def run_dag_verifies(workspace: WorkspaceResource) -> dg.AssetCheckResult:
             "events": report.events,
             "faults": len(report.faults),
             "fault_table": markdown_table(
-                ("place", "stage", "problem"),
-                [(fault.place, fault.stage or "", fault.problem) for fault in report.faults],
+                ("place", "record", "stage", "problem"),
+                [
+                    (fault.place, fault.cache_key or "", fault.stage or "", fault.problem)
+                    for fault in report.faults
+                ],
             ),
         },
     )

@@ -120,7 +120,9 @@ def read_labels(path: Path) -> dict[str, str] | None:
 
 
 def unreadable(path: Path) -> CorpusError:
-    return CorpusError(f"{path}: missing or not readable (run `arborist build`: it makes derived files anew)")
+    return CorpusError(
+        f"{path}: missing or not readable (delete it and run `arborist build`: derived files are made anew)"
+    )
 
 
 @contextmanager
