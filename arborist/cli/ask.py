@@ -7,6 +7,7 @@ import click
 
 from arborist.answering.ask import Reply, open_asker
 from arborist.cli.options import json_option, takes_workspace
+from arborist.cli.text import echo_text
 from arborist.providence.ledger import Ledger
 from arborist.retrieval.plan import Filters
 from arborist.retrieval.retrieve import Query
@@ -45,7 +46,10 @@ def ask(
     with Ledger.open(workspace.home.root, workspace.clock) as ledger:
         asker = open_asker(workspace, ledger, model)
         reply = asker.ask_anew(query) if burn else asker.ask(query)
-    click.echo(json.dumps(reply.to_json(), ensure_ascii=False, indent=2) if as_json else reply_text(reply))
+    if as_json:
+        click.echo(json.dumps(reply.to_json(), ensure_ascii=False, indent=2))
+    else:
+        echo_text(reply_text(reply))
 
 
 def reply_text(reply: Reply) -> str:

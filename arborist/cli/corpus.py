@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from arborist.cli.options import json_option, takes_workspace
+from arborist.cli.text import echo_text
 from arborist.corpus.store import ShardStatus
 from arborist.retrieval.plan import Filters, RetrievedSource
 from arborist.retrieval.retrieve import Query, filtered, plan_for, retrieved
@@ -92,7 +93,7 @@ def search(
         click.echo(json.dumps(value, ensure_ascii=False, indent=2))
         return
     for rank, source in enumerate(found, start=1):
-        click.echo(_result_line(rank, source))
+        echo_text(_result_line(rank, source))
     if not found:
         click.echo("nothing found")
 

@@ -7,6 +7,7 @@ import click
 
 from arborist.answering.run_dag import RunDag
 from arborist.cli.options import home_option, json_option, takes_workspace, unicode_text
+from arborist.cli.text import echo_text
 from arborist.cli.self_providence import COMMANDS
 from arborist.clock import SystemClock
 from arborist.errors import InputError, LedgerError
@@ -69,7 +70,7 @@ def list_records(
         click.echo(json.dumps([_record_json(record) for record in records], ensure_ascii=False, indent=2))
         return
     for record in records:
-        click.echo(_record_line(record))
+        echo_text(_record_line(record))
     if not records:
         click.echo("no records")
 
@@ -112,7 +113,7 @@ def show(key: str, home: Any, as_json: bool) -> None:
         return
     for name, value in value_by_name.items():
         text = json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
-        click.echo(f"{name:<24} {'' if text is None else text}".rstrip())
+        echo_text(f"{name:<24} {'' if text is None else text}".rstrip())
 
 
 @click.command()
@@ -130,7 +131,7 @@ def inspect(key: str, home: Any, as_json: bool) -> None:
         }
         click.echo(json.dumps(value, ensure_ascii=False, indent=2))
         return
-    click.echo("\n".join(_inspection(record, dag)))
+    echo_text("\n".join(_inspection(record, dag)))
 
 
 def _inspection(record: ProvidenceRecord, dag: RunDag) -> list[str]:

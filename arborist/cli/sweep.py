@@ -9,6 +9,7 @@ from arborist.answering.ask import open_asker
 from arborist.answering.sweep import BARE, MODES, WITH_KEYWORDS, Sweep, read_questions, write_sweep
 from arborist.answering.sweep import sweep as run_sweep
 from arborist.cli.options import json_option, takes_workspace
+from arborist.cli.text import echo_text
 from arborist.providence.ledger import Ledger
 from arborist.workspace import Workspace
 
@@ -35,7 +36,7 @@ def sweep(questions: Path, output: Path | None, model: str | None, as_json: bool
     if as_json:
         click.echo(json.dumps(result.to_json() | {"file": str(path)}, ensure_ascii=False, indent=2))
     else:
-        click.echo(_table(result, path))
+        echo_text(_table(result, path))
 
 
 def _table(result: Sweep, path: Path) -> str:

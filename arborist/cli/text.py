@@ -1,0 +1,23 @@
+"""Text for people: what documents and questions hold is shown, never obeyed by the terminal."""
+
+import unicodedata
+
+import click
+
+
+def shown(text: str) -> str:
+    """The text with control characters escaped, line ends and tabs aside: a document may not move the cursor."""
+    return "".join(character if _is_harmless(character) else _escaped(character) for character in text)
+
+
+def echo_text(text: str) -> None:
+    """Print text that holds words of documents or questions."""
+    click.echo(shown(text))
+
+
+def _is_harmless(character: str) -> bool:
+    return character.isprintable() or character in "\n\t" or unicodedata.category(character) == "Zs"
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
