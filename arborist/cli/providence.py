@@ -7,8 +7,8 @@ import click
 
 from arborist.answering.run_dag import RunDag
 from arborist.cli.options import home_option, json_option, takes_workspace, unicode_text
-from arborist.cli.text import echo_text
 from arborist.cli.self_providence import COMMANDS
+from arborist.cli.text import echo_text
 from arborist.clock import SystemClock
 from arborist.errors import InputError, LedgerError
 from arborist.home import Home
