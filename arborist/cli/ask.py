@@ -7,7 +7,7 @@ import click
 
 from arborist.answering.ask import Reply, open_asker
 from arborist.cli.options import json_option, takes_workspace
-from arborist.cli.text import echo_text
+from arborist.cli.text import echo_text, warn_of_missing_shards
 from arborist.providence.ledger import Ledger
 from arborist.retrieval.plan import Filters
 from arborist.retrieval.retrieve import Query
@@ -46,6 +46,7 @@ def ask(
     with Ledger.open(workspace.home.root, workspace.clock) as ledger:
         asker = open_asker(workspace, ledger, model)
         reply = asker.ask_anew(query) if burn else asker.ask(query)
+    warn_of_missing_shards(workspace.corpus)
     if as_json:
         click.echo(json.dumps(reply.to_json(), ensure_ascii=False, indent=2))
     else:

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from arborist.cli.options import json_option, takes_workspace
-from arborist.cli.text import echo_text
+from arborist.cli.text import echo_text, warn_of_missing_shards
 from arborist.corpus.store import ShardStatus
 from arborist.retrieval.plan import Filters, RetrievedSource
 from arborist.retrieval.retrieve import Query, filtered, plan_for, retrieved
@@ -76,6 +76,7 @@ def search(
     """Show what QUESTION would bring up. Nothing is answered and nothing recorded."""
     query = Query(question, keywords, top_k, over_fetch, filters=Filters(sources, source_types))
     policy = workspace.config.policy
+    warn_of_missing_shards(workspace.corpus)
     with workspace.corpus.opened() as opened:
         shards = filtered(opened, query.filters)
         plan = plan_for(query, shards, policy.retrieval, policy.ranking)

@@ -4,6 +4,10 @@ import unicodedata
 
 import click
 
+from arborist.corpus.store import Corpus
+
+SHOWN_SHARDS = 5
+
 
 def shown(text: str) -> str:
     """The text with control characters escaped, line ends and tabs aside: a document may not move the cursor."""
@@ -13,6 +17,16 @@ def shown(text: str) -> str:
 def echo_text(text: str) -> None:
     """Print text that holds words of documents or questions."""
     click.echo(shown(text))
+
+
+def warn_of_missing_shards(corpus: Corpus) -> None:
+    """Say on stderr which shards a search had to do without."""
+    missing = corpus.unpublished_shards()
+    if missing:
+        names = ", ".join(missing[:SHOWN_SHARDS]) + (", ..." if len(missing) > SHOWN_SHARDS else "")
+        click.echo(
+            f"Warning: {len(missing)} shards are not built, not searched: {names} (`arborist build`)", err=True
+        )
 
 
 def _is_harmless(character: str) -> bool:

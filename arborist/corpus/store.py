@@ -123,6 +123,10 @@ class Corpus:
             [name for name in self.config.shard_names if self.home.shard_file(name).is_file()] + promoted
         )
 
+    def unpublished_shards(self) -> list[str]:
+        """Configured shards that have no file: a search goes without them."""
+        return [name for name in self.config.shard_names if not self.home.shard_file(name).is_file()]
+
     @contextmanager
     def opened(self, names: Sequence[str] | None = None) -> Iterator[list[Shard]]:
         """The shards of these names (all that can be searched by default), open for reading.

@@ -92,3 +92,15 @@ def test_search_takes_any_question(arborist: Arborist, here: list[str], question
     result = arborist("search", "--json", *here, "--", question)
     assert (result.returncode, result.stderr) == (0, "")
     json.loads(result.stdout)
+
+
+@pytest.mark.parametrize("command", [("ask", WHEN_ALDER), ("search", WHEN_ALDER)])
+def test_a_shard_that_is_not_there_is_told_of(
+    arborist: Arborist, workspace: Workspace, command: tuple[str, ...]
+) -> None:
+    gone = workspace.config.shard_names[0]
+    workspace.home.shard_file(gone).unlink()
+    result = arborist(*command)
+    assert result.returncode == 0
+    assert gone in result.stderr
+    assert gone not in result.stdout
