@@ -4,9 +4,12 @@ import hashlib
 import json
 import math
 import unicodedata
+from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 import pytest
+import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,6 +33,30 @@ def test_canonical_json_reads_back_to_the_same_value(value: object) -> None:
     read = json.loads(text, parse_int=float)
     assert read == value
     assert canonical_json(read) == text
+
+
+class Spelled(StrEnum):
+    """Text of a type of its own."""
+
+    NAME = 'nam\u00e9 "quoted"'
+
+
+@given(JSON_VALUES)
+def test_canonical_json_is_that_of_the_rfc8785_package(value: object) -> None:
+    assert canonical_json(value) == rfc8785.dumps(value)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *([chr(code)] for code in range(160)),
+        {"\U0001f600": 1, "\uffff": 2, "\u00e9": 3, "e": 4, "": 5, "a\n": 6},
+        {Spelled.NAME: Spelled.NAME},
+        [(), {}, [], None, True, False, 0, -1, 1.0, 0.1, 1e21, 2**53 - 1, 1 - 2**53],
+    ],
+)
+def test_corners_are_written_as_the_rfc8785_package_writes_them(value: Any) -> None:
+    assert canonical_json(value) == rfc8785.dumps(value)
 
 
 @given(st.dictionaries(st.text(), st.integers(0, 9)))
