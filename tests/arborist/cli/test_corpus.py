@@ -96,11 +96,12 @@ def test_search_takes_any_question(arborist: Arborist, here: list[str], question
 
 @pytest.mark.parametrize("command", [("ask", WHEN_ALDER), ("search", WHEN_ALDER)])
 def test_a_shard_that_is_not_there_is_told_of(
-    arborist: Arborist, workspace: Workspace, command: tuple[str, ...]
+    arborist: Arborist, workspace: Workspace, here: list[str], command: tuple[str, ...]
 ) -> None:
     gone = workspace.config.shard_names[0]
     workspace.home.shard_file(gone).unlink()
-    result = arborist(*command)
+    result = arborist(*command, *here)
     assert result.returncode == 0
     assert gone in result.stderr
     assert gone not in result.stdout
+    assert gone not in json.dumps(printed(arborist, *command, *here))
