@@ -14,7 +14,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 from arborist.corpus.fts_segment import FIRST_SEGMENT, NOT_A_LEAF, posting_slices, varints
@@ -214,6 +213,9 @@ def write_postings(shard: "Shard") -> None:
     Memory is bounded by the vocabulary and the number of chunks, not by the postings. Raises CorpusError for an
     index of a form that is not known, OSError where the disk refuses.
     """
+    # Questions read sidecars without it.
+    from tempfile import TemporaryFile
+
     with (
         replacing(sidecar_file(shard.path)) as partial,
         TemporaryFile(dir=partial.parent) as chunks,

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 import apsw
@@ -293,6 +292,9 @@ class Shard:
 
     def _index_is_sound(self) -> bool:
         """FTS5's own check of an index against the table it was made from; it wants a writable connection."""
+        # Only checks need it, and it brings half a dozen modules along.
+        from tempfile import TemporaryDirectory
+
         with TemporaryDirectory() as folder:
             copy = apsw.Connection(str(Path(folder) / "copy.db"))
             try:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from arborist.corpus.shard import Shard, StoredChunk
 from arborist.policy import RankingPolicy
+from arborist.retrieval.posting_choice import postings_of
 from arborist.retrieval.terms import Term, Tokenize
 
 SMALLEST_IDF = 1e-6
@@ -40,7 +41,7 @@ def summed_statistics(shards: Sequence[Shard], stems: Sequence[str]) -> Statisti
     chunks = tokens = 0
     holding = dict.fromkeys(stems, 0)
     for shard in shards:
-        postings = shard.postings
+        postings = postings_of(shard)
         shard_chunks, shard_tokens = _sizes(shard) if postings is None else (postings.chunks, postings.tokens)
         chunks += shard_chunks
         tokens += shard_tokens

@@ -14,6 +14,7 @@ from arborist.policy import PROVIDENCE_SOURCE, SELF_REFERENCE, RankingPolicy
 from arborist.retrieval.bm25 import Statistics, summed_statistics
 from arborist.retrieval.fts5_candidates import ScoredChunk, best_by_fts5
 from arborist.retrieval.plan import RetrievedSource
+from arborist.retrieval.posting_choice import load_numpy_where_it_pays, postings_of
 from arborist.retrieval.postings import best_by_postings, postings_can_rank
 from arborist.retrieval.promoted import promoted_cache_key
 from arborist.retrieval.self_reference import ranked
@@ -37,6 +38,7 @@ def search(
     terms = query_terms(question, keywords, policy, words, stems)
     if not terms:
         return []
+    load_numpy_where_it_pays(shards)
     statistics = summed_statistics(_weighing(shards, policy), [term.stem for term in terms])
     found: list[RetrievedSource] = []
     by_source = sorted(shards, key=lambda shard: shard.meta.source)
@@ -81,8 +83,9 @@ def _best_of_shard(
     limit: int,
     least: float,
 ) -> list[ScoredChunk]:
-    if shard.postings is not None and postings_can_rank(terms, policy):
-        return best_by_postings(shard.postings, terms, statistics, policy, limit, least)
+    postings = postings_of(shard)
+    if postings is not None and postings_can_rank(terms, policy):
+        return best_by_postings(postings, terms, statistics, policy, limit, least)
     return best_by_fts5(shard, terms, statistics, policy, stems, limit)
 
 
