@@ -34,11 +34,13 @@ _PAGE = 500
 class PassMark:
     """What the last pass knew: the events up to `head`, how far the ledger had cooled, and its gate setting.
 
-    `cooled` and `cutoff` are those of `Cooling`, `gates` is `GatePolicy.digest()`. The mark of no pass at all,
-    which `PassMark()` is, has everything before it.
+    `published` is the event up to which the shards hold what was promoted, the pass's own among them. `cooled` and
+    `cutoff` are those of `Cooling`, `gates` is `GatePolicy.digest()`. The mark of no pass at all, which
+    `PassMark()` is, has everything before it.
     """
 
     head: int = 0
+    published: int = 0
     cooled: int = 0
     cutoff: str = ""
     gates: str = ""

@@ -1,7 +1,7 @@
 """Promotion: a pass over the ledger that makes cooled STRICT answers sources (`self-providence.md`, Document)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from arborist.corpus.store import Corpus
@@ -90,7 +90,9 @@ class Promoter:
             made = self._pass(since or last, lambda *changes: write_promotions(self.ledger, *changes))
             shards = self._published_since(since or last)
             if made.tally.examined or made.tally.fallen or made.next.gates != last.gates:
-                self.ledger.append_event(NewEvent(EventType.PROMOTIONS_RECONCILED, made.payload()))
+                # Only a pass writes promotions, and there is no other now: up to its last event all is published.
+                mark = replace(made.next, published=self.ledger.head()[0])
+                self.ledger.append_event(NewEvent(EventType.PROMOTIONS_RECONCILED, made.payload(mark)))
             return self._report(made, shards)
 
     def planned(self, since: PassMark | None = None) -> PromotionReport:
@@ -108,13 +110,18 @@ class Promoter:
         )
         in_use = count_in_use(self.ledger)
         tally = pass_.run()
-        after = PassMark(head, max(since.cooled, cooled.seq), max(since.cutoff, cooled.cutoff), gates.digest())
+        after = PassMark(
+            head=head,
+            cooled=max(since.cooled, cooled.seq),
+            cutoff=max(since.cutoff, cooled.cutoff),
+            gates=gates.digest(),
+        )
         return _Pass(tally, in_use - tally.superseded - tally.retired, after, self.kindergarten_seconds)
 
     def _published_since(self, mark: PassMark) -> tuple[str, ...]:
         """Build anew every shard that is not what the ledger says, and give back their names."""
         shards = PromotedShards(self.corpus, self.ledger)
-        changed = {shard_index(number) for number in numbers_changed_after(self.ledger, mark.head)}
+        changed = {shard_index(number) for number in numbers_changed_after(self.ledger, mark.published)}
         behind = [index for index in sorted(changed) if not shards.is_current(index)]
         behind += [index for index in shards.indexes() if index not in changed and not shards.is_whole(index)]
         for index in behind:
@@ -148,11 +155,11 @@ class _Pass:
     next: PassMark
     kindergarten_seconds: int
 
-    def payload(self) -> dict[str, Any]:
+    def payload(self, mark: PassMark) -> dict[str, Any]:
         waiting, rejected = gate_counts(self.tally.closed)
         counts = ("promoted", "superseded", "retired", "examined", "repeated")
         return {
-            **{name: getattr(self.next, name) for name in PassMark.__slots__},
+            **{name: getattr(mark, name) for name in PassMark.__slots__},
             **{name: getattr(self.tally, name) for name in counts},
             "waiting": waiting,
             "rejected": rejected,

@@ -1,7 +1,7 @@
 """The promotions: which records are sources now, which were, and why not any more. They follow from the events."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 
 from arborist.providence.audit_events import AuditEvent, EventType, NewEvent
 from arborist.providence.ledger import Changes, Ledger
@@ -101,7 +101,7 @@ def _apply(changes: Changes, event: AuditEvent) -> None:
             known[root] = Promotion(*row)
     ((last,),) = changes.execute("SELECT coalesce(max(number), 0) FROM promotions")
     for promotion in promotions_changed(known, last, event):
-        changes.execute(_UPSERT, astuple(promotion))
+        changes.execute(_UPSERT, [getattr(promotion, name) for name in _COLUMNS])
 
 
 def promotions_of(events: Iterable[AuditEvent]) -> dict[str, Promotion]:
