@@ -31,8 +31,14 @@ class LedgerError(ArboristError):
     """The ledger is missing, unreadable, or refuses what was asked of it."""
 
 
+class RecordInUseError(LedgerError):
+    """Another run was recorded under the same cache key first; its record answers this one too."""
+
+
 class ModelError(ArboristError):
     """An answer model could not give an answer: unreachable, refused, or unusable output."""
+
+    exit_code = 1
 
 
 class ProofError(ArboristError):

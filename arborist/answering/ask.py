@@ -21,12 +21,12 @@ from arborist.answering.run_dag import (
 from arborist.answering.verifier import Verifier
 from arborist.corpus.shard import Shard
 from arborist.corpus.store import Corpus
-from arborist.errors import LedgerError
+from arborist.errors import RecordInUseError
 from arborist.hashing import canonical_json, normalized_question
 from arborist.policy import Policy
-from arborist.providence.ledger import Ledger
+from arborist.providence.ledger import Ledger, refuse_fallen
 from arborist.providence.lineage import refusal_of_record, refused_roots
-from arborist.providence.record import LIVE, NewRecord, ProvidenceRecord
+from arborist.providence.record import NewRecord, ProvidenceRecord
 from arborist.providence.record_reading import refuse_changed
 from arborist.retrieval.context import Evidence, evidence_within
 from arborist.retrieval.plan import Frame, RetrievalPlan, RetrievedSource
@@ -114,7 +114,7 @@ class Asker:
         then nothing is recorded.
         """
         run = self._retrieve(query, conversation)
-        return self._hit(run) or self._record(run)
+        return self._hit(run) or self._record(run, self.ledger.append_record)
 
     def ask_anew(self, query: Query, conversation: Sequence[Message] = ()) -> Reply:
         """Answer anew; a record that the cache would have answered from is retired once the answer is there.
@@ -122,8 +122,10 @@ class Asker:
         Raises LedgerError where that record was falsified: asking again must not wash that off.
         """
         run = self._retrieve(query, conversation)
-        self._retirable(run)
-        return self._record(run, self._retire)
+        old = self.ledger.record(run.cache_key)
+        if old is not None:
+            refuse_fallen(old)
+        return self._record(run, lambda new: self.ledger.replace_record(new, "asked anew"))
 
     def _retrieve(self, query: Query, conversation: Sequence[Message]) -> "PreparedRun":
         with self.corpus.opened() as opened:
@@ -165,33 +167,15 @@ class Asker:
         refusal = refusal_of_record(self.ledger, record)
         return run.reply(record, dag, stored_claims(record), refusal=refusal, cache_hit=True)
 
-    def _retirable(self, run: "PreparedRun") -> ProvidenceRecord | None:
-        """The record that the cache would answer from, if there is one. Raises LedgerError where it has fallen."""
-        old = self.ledger.record(run.cache_key)
-        if old is not None and old.falsification_state != LIVE:
-            raise LedgerError(
-                f"the record {old.cache_key[:16]} is {old.falsification_state}: asking anew would hide that "
-                f"(`arborist providence revive {old.cache_key[:16]}` says why it may stand again)"
-            )
-        return old
-
-    def _retire(self, run: "PreparedRun") -> None:
-        # While the model answered, others may have falsified the record, retired it, or made another.
-        old = self._retirable(run)
-        if old is not None:
-            self.ledger.retire(old.cache_key, "asked anew")
-
-    def _record(self, run: "PreparedRun", before: Callable[["PreparedRun"], None] | None = None) -> Reply:
+    def _record(self, run: "PreparedRun", append: Callable[[NewRecord], ProvidenceRecord]) -> Reply:
         answered = self.answered(run)
         dag = run_dag(run.nodes, answered)
         new = NewRecord.of_run(
             dag, run.cache_key, run.evidence, run.plan.retrieval_keywords, self.policy.provenance
         )
-        if before is not None:
-            before(run)
         try:
-            record = self.ledger.append_record(new)
-        except LedgerError:
+            record = append(new)
+        except RecordInUseError:
             # Another process recorded the same run while the model was answering.
             hit = self._hit(run)
             if hit is None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from arborist.answering.run_dag import RUN_STAGES, RunDag
 from arborist.clock import Clock, iso_time
-from arborist.errors import InputError, LedgerError
+from arborist.errors import InputError, LedgerError, RecordInUseError
 from arborist.home import Home
 from arborist.providence.audit_events import GENESIS, AuditEvent, EventType, NewEvent, retrieval_events
 from arborist.providence.record import (
@@ -158,6 +158,18 @@ class Ledger:
         with self._transaction():
             return [self._append_record(item) for item in new]
 
+    def replace_record(self, new: NewRecord, reason: str) -> ProvidenceRecord:
+        """Retire the record in use under that key, if there is one, and record the run, in one transaction.
+
+        Raises LedgerError where the one in use has fallen: another must not stand in for it unsaid.
+        """
+        with self._transaction():
+            old = self.record(new.cache_key)
+            if old is not None:
+                refuse_fallen(old)
+                self._retire(old, reason)
+            return self._append_record(new)
+
     def append_hit(self, record: ProvidenceRecord, dag: RunDag, keywords: Sequence[str] | None) -> AuditEvent:
         """Note that a run was answered from `record`; `dag` is the run's own, made by `run_dag_on_hit`.
 
@@ -194,11 +206,7 @@ class Ledger:
         """Take the record of that key out of use; it stays readable. Raises LedgerError where there is none."""
         with self._transaction():
             record = self._unretired(cache_key)
-            payload = {"cache_key": cache_key, "record_id": record.record_id, "reason": reason}
-            event = self._append_events([NewEvent(EventType.RECORD_RETIRED, payload)])[0]
-            self._connection.execute(
-                "UPDATE providence_records SET retired_at = ? WHERE record_id = ?", (event.time, record.record_id)
-            )
+            self._retire(record, reason)
             return self.record_numbered(record.record_id)
 
     def set_state(self, cache_key: str, state: str, reason: str) -> ProvidenceRecord:
@@ -371,9 +379,16 @@ class Ledger:
             return event
         raise LedgerError(f"{self.path}: there is no audit event {seq}")
 
+    def _retire(self, record: ProvidenceRecord, reason: str) -> None:
+        payload = {"cache_key": record.cache_key, "record_id": record.record_id, "reason": reason}
+        event = self._append_events([NewEvent(EventType.RECORD_RETIRED, payload)])[0]
+        self._connection.execute(
+            "UPDATE providence_records SET retired_at = ? WHERE record_id = ?", (event.time, record.record_id)
+        )
+
     def _append_record(self, new: NewRecord) -> ProvidenceRecord:
         if self.record(new.cache_key) is not None:
-            raise LedgerError(f"a record with the cache key {new.cache_key} is in use: it answers this run")
+            raise RecordInUseError(f"a record with the cache key {new.cache_key} is in use: it answers this run")
         last, _ = self.head()
         retrieval = retrieval_events(new.dag, new.kept_keywords)
         now = self._now()
@@ -436,6 +451,15 @@ class Ledger:
                 self._connection.rollback()
                 raise
             self._connection.commit()
+
+
+def refuse_fallen(record: ProvidenceRecord) -> None:
+    """Raises LedgerError for a record that was falsified: asking again must not wash that off."""
+    if record.falsification_state != LIVE:
+        raise LedgerError(
+            f"the record {record.cache_key[:16]} is {record.falsification_state}: asking anew would hide that "
+            f"(`arborist providence revive {record.cache_key[:16]}` says why it may stand again)"
+        )
 
 
 def _set_durable(connection: sqlite3.Connection) -> None:
