@@ -4,6 +4,7 @@ import dagster as dg
 
 from arborist.corpus.config import load_corpus_config
 from arborist_dagster.alert_sensors import ALERT_SENSORS
+from arborist_dagster.audit_sensors import AUDIT_SENSORS
 from arborist_dagster.corpus_sensors import CORPUS_SENSORS
 from arborist_dagster.jobs import jobs_over
 from arborist_dagster.promotion_sensors import PROMOTION_SENSORS
@@ -14,6 +15,7 @@ from assets.corpus_checks import CORPUS_CHECKS
 from assets.evaluation import evaluation_assets, evaluation_checks
 from assets.ledger import LEDGER_CHECKS, providence_ledger
 from assets.questions import question_sweep
+from assets.retrieval_audit import RETRIEVAL_AUDIT_CHECKS, retained_retrieval_audit
 from assets.self_providence import SELF_PROVIDENCE_CHECKS, self_providence
 from resources.notifier import Notifier
 from resources.workspace import WorkspaceResource
@@ -28,6 +30,7 @@ def build_definitions(settings: Settings) -> dg.Definitions:
         providence_ledger,
         question_sweep,
         self_providence,
+        retained_retrieval_audit,
     ]
     return dg.Definitions(
         assets=assets,
@@ -36,10 +39,11 @@ def build_definitions(settings: Settings) -> dg.Definitions:
             *LEDGER_CHECKS,
             *SELF_PROVIDENCE_CHECKS,
             *evaluation_checks(settings.config),
+            *RETRIEVAL_AUDIT_CHECKS,
         ],
         jobs=jobs_over(assets),
         schedules=[promote_hourly, verify_ledger_nightly],
-        sensors=[*CORPUS_SENSORS, *PROMOTION_SENSORS, *ALERT_SENSORS],
+        sensors=[*CORPUS_SENSORS, *PROMOTION_SENSORS, *AUDIT_SENSORS, *ALERT_SENSORS],
         resources={
             "workspace": WorkspaceResource(home=str(settings.home), config=str(settings.config)),
             "notifier": Notifier(webhook=settings.webhook),

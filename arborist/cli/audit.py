@@ -1,7 +1,7 @@
 """`arborist audit-retrieval`: retained retrieval, of a hosted service or of our own, audited from its files alone.
 
-Prints one JSON object. Exit codes: 0 where a person has to review the report, 2 where the audit is blocked or cannot
-be made; neither is an acceptance.
+Prints one JSON object. Exit codes: 0 where a person has to review the report, 2 where the audit is blocked or
+cannot be made; neither is an acceptance.
 """
 
 import sys

@@ -333,9 +333,13 @@ def _check_window(members: JsonObject, at: str, before: _Snapshot, after: _Snaps
 
 def _plan(value: Any, at: str) -> RetrievalPlan:
     try:
-        return RetrievalPlan.from_canonical(value)
-    except InputError:
+        plan = RetrievalPlan.from_canonical(value)
+        is_canonical = same_json(plan.canonical(), value)
+    except (InputError, TypeError):
         raise BlockedError(Failure.RESPONSE_INVALID, at) from None
+    if not is_canonical:
+        raise BlockedError(Failure.RESPONSE_INVALID, at)
+    return plan
 
 
 def _are_keywords_of(plan: RetrievalPlan, keywords: Any) -> bool:
@@ -365,7 +369,8 @@ def _run_dag(value: Any, at: str) -> RunDag:
         dag = RunDag.from_blob(canonical_json(members))
     except InputError:
         raise BlockedError(Failure.RESPONSE_INVALID, at) from None
-    if dag.payloads().keys() != set(SHOWN_STAGES):
+    is_as_written = same_json([node.canonical() for node in dag.nodes], members["nodes"])
+    if not is_as_written or dag.payloads().keys() != set(SHOWN_STAGES):
         raise BlockedError(Failure.RESPONSE_INVALID, at)
     return dag
 

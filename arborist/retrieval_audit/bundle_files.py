@@ -19,7 +19,7 @@ _URI_DRIVE_OR_NETWORK = re.compile(r"\s*(?:[A-Za-z][A-Za-z0-9+.-]*:|[/\\]{2})")
 # A drive letter is how the operator's own path begins on Windows, so a scheme has two letters here.
 _URI_OR_NETWORK = re.compile(r"\s*(?:[A-Za-z][A-Za-z0-9+.-]+:[/\\]|[/\\]{2})")
 
-_NOT_FOLLOWING_NOR_WAITING = (
+NOT_FOLLOWING_NOR_WAITING = (
     os.O_RDONLY
     | getattr(os, "O_NOFOLLOW", 0)
     | getattr(os, "O_NONBLOCK", 0)
@@ -158,7 +158,7 @@ def _is_reparse_point(status: os.stat_result) -> bool:
 
 def _opened(location: Path, role: Role) -> int:
     try:
-        return os.open(location, _NOT_FOLLOWING_NOR_WAITING)
+        return os.open(location, NOT_FOLLOWING_NOR_WAITING)
     except FileNotFoundError:
         raise BlockedError(Failure.FILE_MISSING, role.at) from None
     except OSError:
