@@ -4,6 +4,7 @@ import json
 
 import dagster as dg
 
+from assets.retrieval_audit import NOT_REQUESTED
 from resources.notifier import Notifier
 
 
@@ -39,7 +40,7 @@ def check_failed(context: dg.SensorEvaluationContext, notifier: Notifier) -> dg.
         # A run that is to evaluate the check has left its plan there.
         if not isinstance(evaluation, dg.AssetCheckEvaluation) or record.id <= told.get(name, 0):
             continue
-        if not evaluation.passed:
+        if not evaluation.passed and not _was_not_requested(evaluation):
             notifier.notify(
                 f"Check {name} does not pass: {evaluation.description}",
                 _check_details(key, evaluation),
@@ -48,6 +49,12 @@ def check_failed(context: dg.SensorEvaluationContext, notifier: Notifier) -> dg.
             sent += 1
         told[name] = record.id
     return dg.SensorResult(skip_reason=f"told of {sent} checks", cursor=json.dumps(told))
+
+
+def _was_not_requested(evaluation: dg.AssetCheckEvaluation) -> bool:
+    """Whether the check had nothing to look at: no pass, but no news for anyone either."""
+    status = evaluation.metadata.get("audit_status")
+    return status is not None and status.value == NOT_REQUESTED
 
 
 def _check_details(key: dg.AssetCheckKey, evaluation: dg.AssetCheckEvaluation) -> dict[str, str]:
