@@ -22,10 +22,10 @@ demo: setup ## build the embedded corpus, ask five questions, show and check one
 	$(BIN)/python -m examples.demo
 
 test: setup ## everything but the slow tests
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(BIN)/python -m pytest -n auto -m "not slow and not ui"
 
 test-slow: setup ## the slow tests
-	$(BIN)/python -m pytest -n auto -m slow
+	$(BIN)/python -m pytest -n auto -m "slow and not ui"
 
 dev: setup ## the Dagster UI on 127.0.0.1
 	$(BIN)/python -m arborist_dagster.serve --port $(PORT)

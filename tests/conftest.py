@@ -5,11 +5,21 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from arborist.workspace import Workspace
 from tests.corpora import bridges, opened
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# How long an example takes is the machine's affair; on CI every run tries the same ones.
+settings.register_profile(
+    "project",
+    deadline=None,
+    derandomize="CI" in os.environ,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("project")
 
 
 @pytest.fixture(scope="session")
