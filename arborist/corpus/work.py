@@ -23,6 +23,8 @@ from arborist.errors import ArboristError, CorpusError
 T = TypeVar("T")
 
 SHARDS_WORTH_PROCESSES = 4
+SHARDS_A_PROCESS = 3
+"""A process costs 100 MB and a start; on a machine of many processors a few shards do not pay for one each."""
 _MAY_PASS = {
     errno.EAGAIN,
     errno.EBUSY,
@@ -103,7 +105,7 @@ def _watched(step: str, names: Sequence[str], arriving: Iterator[Outcome[T]]) ->
 
 
 def _outcomes(corpus: Corpus, step: Callable[[Corpus, str], T], shards: Sequence[str]) -> Iterator[Outcome[T]]:
-    processes = min(os.cpu_count() or 1, len(shards))
+    processes = min(os.cpu_count() or 1, max(2, len(shards) // SHARDS_A_PROCESS))
     if processes < 2 or len(shards) < SHARDS_WORTH_PROCESSES:
         yield from (_outcome(corpus, step, shard) for shard in shards)
         return
