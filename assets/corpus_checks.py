@@ -7,6 +7,7 @@ import dagster as dg
 from arborist.corpus.shard import Shard, ShardFault
 from arborist.corpus.store import Corpus
 from arborist.errors import CorpusError
+from arborist.retrieval.postings_check import postings_faults
 from assets.ranges import covered
 from assets.tables import markdown_table
 from resources.workspace import WorkspaceResource
@@ -67,6 +68,16 @@ def index_holds_every_chunk(
     return _fault_result(shards, _faults(corpus, shards, Shard.index_faults))
 
 
+@dg.asset_check(asset="fts_index", blocking=True)
+def postings_answer_as_fts5(
+    context: dg.AssetCheckExecutionContext, workspace: WorkspaceResource
+) -> dg.AssetCheckResult:
+    """On a sample of queries, the postings beside each shard give the scores of FTS5, to the last bit."""
+    corpus = workspace.corpus
+    shards = _shards_in_question(context, corpus)
+    return _fault_result(shards, _faults(corpus, shards, postings_faults))
+
+
 @dg.asset_check(asset="fts_index")
 def shards_current(workspace: WorkspaceResource) -> dg.AssetCheckResult:
     """Every shard is built from today's documents under today's chunking; Dagster itself shows that of one
@@ -96,4 +107,4 @@ def shards_current(workspace: WorkspaceResource) -> dg.AssetCheckResult:
     )
 
 
-CORPUS_CHECKS = [shard_roots_recompute, index_holds_every_chunk, shards_current]
+CORPUS_CHECKS = [shard_roots_recompute, index_holds_every_chunk, postings_answer_as_fts5, shards_current]

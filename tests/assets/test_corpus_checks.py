@@ -8,6 +8,7 @@ import apsw
 import dagster as dg
 import pytest
 
+from arborist.corpus.posting_sidecar import sidecar_file
 from arborist.corpus.shard import Shard
 from arborist.errors import CorpusError
 from assets.corpus_checks import CORPUS_CHECKS
@@ -128,7 +129,12 @@ def test_in_a_run_only_its_own_shards_are_checked(project: DagsterProject) -> No
 
 def test_checks_block_only_where_wrong_data_would_be_served() -> None:
     blocking = {spec.name: spec.blocking for check in CORPUS_CHECKS for spec in check.check_specs}
-    assert blocking == {"shard_roots_recompute": True, "index_holds_every_chunk": True, "shards_current": False}
+    assert blocking == {
+        "shard_roots_recompute": True,
+        "index_holds_every_chunk": True,
+        "postings_answer_as_fts5": True,
+        "shards_current": False,
+    }
 
 
 def test_shards_that_are_behind_are_listed_with_why_and_what_they_answer_from(project: DagsterProject) -> None:
@@ -180,3 +186,13 @@ def _served(path: Path) -> list[object]:
             "SELECT uri, title, aliases, text FROM chunks JOIN documents ON documents.id = document_id"
         )
         return [shard.meta.shard_root, *sorted(rows), *shard.rows("SELECT rowid FROM chunks_fts('lamp OR clock')")]
+
+
+def test_postings_that_are_not_the_shards_are_told_with_its_name(project: DagsterProject) -> None:
+    assert project.check("postings_answer_as_fts5").passed
+    shard = project.shard_of("docs/lamp.md")
+    sidecar_file(project.home.shard_file(shard)).unlink()
+    evaluation = project.check("postings_answer_as_fts5")
+    assert not evaluation.passed
+    assert evaluation.metadata["bad_shards"].value == 1
+    assert shard in _faults(evaluation)
