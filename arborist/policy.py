@@ -20,7 +20,9 @@ class RankingPolicy:
 
     A term of an operator keyword weighs `keyword_weight` in addition to what it weighs as a word of the question.
     `background_sources` names the sources whose role is not primary; `corpus.toml` says so at each source.
-    In the mode `supplementary` promoted answers never take one of the `top_k` places (`self-providence.md`).
+    In the mode `supplementary` promoted answers never take one of the `top_k` places (`self-providence.md`): at
+    most `self_reference_slots` come after them, and each lifts a source that it cites by no more than
+    `self_reference_support` of that source's own score.
     """
 
     bm25_k1: float = 1.2

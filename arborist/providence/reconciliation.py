@@ -249,6 +249,7 @@ class _Group:
 
     def _current_stays(self, newest: Candidate) -> bool:
         if self._is_current(newest):
+            # A pass over everything looks at the document itself, which may be laid out otherwise by now.
             return bool(self.reconciliation.mark.head)
         current = next((item for item in self.candidates if self._is_current(item)), None)
         return current is not None and self.gate(current) is None and self._text(current) == self._text(newest)
