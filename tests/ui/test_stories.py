@@ -1,0 +1,98 @@
+"""What a user does in the Dagster UI on the first days, in a real browser."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.dagster_project import roots
+from tests.ui.browsed import BrowsedProject
+
+pytestmark = pytest.mark.ui
+
+CHUNKING = '{ assetNodeOrError(assetKey: {path: ["document_chunks"]}) { ... on AssetNode { opVersion } } }'
+
+
+def test_materialize_everything_on_a_fresh_instance(ui: BrowsedProject) -> None:
+    page = ui.open("/asset-groups")
+    page.get_by_role("button", name="Materialize all").click()
+    page.get_by_role("dialog").get_by_role("button", name="Launch backfill").click()
+    expect(page.get_by_text("Created backfill")).to_be_visible()
+    assert ui.await_backfill(seconds=300) == "COMPLETED_SUCCESS"
+    assert set(roots(ui.project.corpus)) == {"docs-000", "docs-001", "trees-000"}
+    assert ui.project.unsynced() == {}
+    ui.open("/runs")
+    expect(page.get_by_text("Success").first).to_be_visible()
+    ui.shot("1-everything-materialized")
+
+
+def test_launch_an_evaluation_with_changed_config(ui: BrowsedProject) -> None:
+    page = ui.open("/locations/arborist/jobs/evaluate_retrieval/playground")
+    page.get_by_placeholder("Partition").fill("rooms")
+    page.get_by_role("option", name="rooms").or_(page.locator(".bp5-menu-item", has_text="rooms")).first.click()
+    editor = page.locator(".CodeMirror").first
+    editor.click()
+    page.keyboard.press("Control+A")
+    page.keyboard.insert_text(
+        "ops:\n  retrieval_evaluation:\n    config:\n      retriever: fts5+keywords\n      keywords: [mirror]\n"
+        "      notes: with a keyword\n"
+    )
+    expect(page.get_by_text("No errors")).to_be_visible()
+    ui.shot("2-launchpad")
+    page.get_by_role("button", name="Launch Run").click()
+    assert ui.await_run(ui.launched_run()) == "SUCCESS"
+    ui.open("/assets/retrieval_evaluation")
+    expect(page.get_by_text("fts5+keywords").first).to_be_visible()
+    expect(page.get_by_text("top1_rate", exact=True).first).to_be_visible()
+    ui.shot("2-evaluation")
+    page.get_by_role("button", name="Plots").click()
+    ui.shot("2-evaluation-plots")
+
+
+def test_lineage_reads_from_left_to_right(ui: BrowsedProject) -> None:
+    page = ui.open("/locations/arborist/asset-groups/corpus")
+    places = []
+    for name in ("source_documents", "document_chunks", "fts_index", "corpus_snapshot"):
+        node = page.get_by_text(name, exact=True).last
+        expect(node).to_be_visible()
+        box = node.bounding_box()
+        assert box is not None
+        places.append(box["x"])
+    assert places == sorted(set(places))
+    ui.shot("3-lineage-of-the-corpus")
+    ui.open("/assets/retrieval_evaluation?view=lineage&lineageScope=upstream")
+    expect(page.get_by_text("golden_questions", exact=True).last).to_be_visible()
+    ui.shot("3-lineage-of-an-evaluation")
+
+
+def test_open_a_failing_check_and_read_what_to_do(ui: BrowsedProject) -> None:
+    ui.project.configure({"docs": 2, "trees": 1}, max_characters=40)
+    page = ui.open("/locations/arborist/asset-groups/corpus")
+    old = ui.query(CHUNKING)["assetNodeOrError"]["opVersion"]
+    page.get_by_role("button", name="Reload definitions").click()
+    ui.wait_until(CHUNKING, lambda data: data["assetNodeOrError"]["opVersion"] != old, seconds=120)
+    ui.open("/assets/fts_index?view=checks&checkDetail=shards_current")
+    page.get_by_role("button", name="Execute", exact=True).click()
+    expect(page.get_by_text("3 of 3 shards are behind")).to_be_visible(timeout=120_000)
+    page.get_by_text("[Show Markdown]").first.click()
+    expect(page.get_by_role("dialog").get_by_text("docs-001")).to_be_visible()
+    ui.shot("4-failing-check")
+
+
+def test_backfill_after_a_chunking_bump(ui: BrowsedProject) -> None:
+    before = roots(ui.project.corpus)
+    page = ui.open("/assets/document_chunks?view=partitions&partition=docs-000")
+    expect(page.get_by_text(re.compile("Unsynced"))).to_be_visible()
+    ui.shot("5-unsynced-partition")
+    ui.open("/asset-groups?asset-selection=key%3Adocument_chunks%2B1")
+    page.get_by_role("button", name=re.compile("^Materialize")).first.click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_text("Partition selection")).to_be_visible()
+    ui.shot("5-backfill-dialog")
+    dialog.get_by_role("button", name=re.compile("^Launch")).last.click()
+    assert ui.await_backfill(seconds=240) == "COMPLETED_SUCCESS"
+    after = roots(ui.project.corpus)
+    assert all(after[shard] != before[shard] for shard in before)
+    assert ui.project.check("shards_current").passed
+    ui.open("/assets/document_chunks?view=partitions&partition=docs-000")
+    ui.shot("5-rebuilt-partition")
