@@ -12,7 +12,8 @@ CITED_DIGITS = 16
 """Hex digits of a chunk's leaf hash in a cite: enough to tell chunks apart, few enough to read."""
 
 _CITE = re.compile(rf"\[E\d+: [^\[\]]*@([0-9a-f]{{{CITED_DIGITS}}})\]")
-_BRACKETS = str.maketrans("[]", "()")
+# No bracket that could open a cite, and no control character, which a document may not hold.
+_PLAIN = str.maketrans("[]", "()") | dict.fromkeys((*range(32), *range(127, 160)), " ")
 
 
 def promoted_uri(cache_key: str) -> str:
@@ -40,8 +41,8 @@ def cite(number: int, uri: str, leaf_hash: str) -> str:
 
 
 def uncited(text: str) -> str:
-    """The text on one line and with round brackets, so that nothing in it reads as a cite."""
-    return " ".join(text.translate(_BRACKETS).split())
+    """The text on one line, with round brackets and no control characters: nothing in it reads as a cite."""
+    return " ".join(text.translate(_PLAIN).split())
 
 
 def cited_leaves(text: str) -> frozenset[str]:

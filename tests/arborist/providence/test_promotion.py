@@ -21,7 +21,7 @@ from arborist.providence.promotion import Promoter
 from arborist.providence.promotions import count_in_use, promotion_in_use, promotions_of_record
 from arborist.workspace import Workspace
 from tests.arborist.providence.answers import HOUR, AnswersHome
-from tests.corpora import WHEN_ALDER, build, opened, write_config, write_rows
+from tests.corpora import WHEN_ALDER, build, opened
 
 WENN = "How long is the river Wenn?"
 OUSE = "When does the Ouse freeze?"
@@ -157,15 +157,6 @@ def test_what_has_fallen_is_retired_with_the_reason_and_comes_back_when_it_is_re
     assert fsck(home.workspace.home.root).faults == ()
 
 
-def test_the_last_one_to_go_takes_the_shard_with_it(home: AnswersHome) -> None:
-    record = home.ask(WHEN_ALDER).record
-    home.promote()
-    home.ledger.set_state(record.cache_key, "failed", "wrong")
-    assert home.promote(after=1).shards == (SHARD,)
-    assert SHARD not in home.workspace.corpus.published_shards()
-    assert list(home.workspace.home.root.glob(f"**/{SHARD}*")) == []
-
-
 def test_the_same_words_do_not_come_back_under_another_key(home: AnswersHome) -> None:
     first = home.ask(WHEN_ALDER).record
     home.promote()
@@ -228,44 +219,6 @@ def test_a_window_below_zero_is_refused(home: AnswersHome) -> None:
         Promoter.of(home.workspace.corpus, home.ledger, home.workspace.config.policy, 0.0, -1)
 
 
-@pytest.mark.parametrize("damage", ["deleted", "truncated"])
-def test_a_shard_file_that_is_gone_or_broken_is_made_again(home: AnswersHome, damage: str) -> None:
-    home.ask(WHEN_ALDER)
-    root = home.promote().root
-    path = home.workspace.home.shard_file(SHARD)
-    path.unlink() if damage == "deleted" else path.write_bytes(path.read_bytes()[:2000])
-    report = home.promote(after=1)
-    assert (report.shards, report.root) == ((SHARD,), root)
-
-
-def test_what_is_due_is_told_from_the_moment_the_window_passes_until_a_pass_is_made(home: AnswersHome) -> None:
-    def due() -> tuple[bool, bool]:
-        found = promotion_due(home.ledger, home.workspace.config.policy, home.clock.now())
-        return found.matured_at is not None, found.fallen is not None
-
-    record = home.ask(WHEN_ALDER).record
-    home.clock.advance(HOUR - 1)
-    assert due() == (False, False)
-    home.clock.advance(1)
-    assert due() == (True, False)
-    home.promoter.promote()
-    assert due() == (False, False)
-    home.ledger.set_state(record.cache_key, "failed", "wrong")
-    assert due() == (False, True)
-    home.promoter.promote()
-    assert due() == (False, False)
-
-
-def test_a_record_dated_in_the_future_is_promoted_when_its_time_has_come(home: AnswersHome) -> None:
-    home.clock.advance(10 * HOUR)
-    home.ask(WENN)
-    home.clock.advance(-10 * HOUR)
-    home.ask(WHEN_ALDER)
-    assert home.promote().promoted == 1
-    assert home.promote(after=9 * HOUR).promoted == 0
-    assert home.promote(after=HOUR).promoted == 1
-
-
 def promote_in_a_process(folder: Path, start: float) -> None:
     workspace = Workspace.open(folder / "var", folder / "corpus.toml", FixedClock(start))
     with Ledger.open(workspace.home.root, workspace.clock) as ledger:
@@ -316,22 +269,3 @@ def test_what_a_killed_pass_left_undone_the_next_one_does(home: AnswersHome, tmp
     assert report.promoted == 0
     assert promotion_due(home.ledger, home.workspace.config.policy, home.clock.now()).matured_at is None
     assert len(list(home.ledger.events(types=[EventType.RECORD_PROMOTED]))) == 1
-
-
-def test_documents_fill_shards_in_order_and_a_new_one_changes_the_last_alone(
-    home: AnswersHome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("arborist.providence.promoted_shards.DOCUMENTS_PER_SHARD", 2)
-    rows = {f"things/{n}": (f"Thing {n}", f"The thing number {n} weighs {n} kilograms.") for n in range(5)}
-    write_rows(tmp_path / "things.jsonl", rows)
-    write_config(tmp_path, {"things": {}})
-    home.workspace = Workspace(home.workspace.home, opened(tmp_path).config, home.clock)
-    build(home.workspace)
-    for number in range(4):
-        home.ask(f"How much does the thing number {number} weigh?", [f"Thing {number}"])
-    assert home.promote().shards == ("providence-000", "providence-001")
-    first = home.workspace.home.shard_file("providence-000").stat().st_ino
-    home.ask("How much does the thing number 4 weigh?", ["Thing 4"])
-    assert home.promote().shards == ("providence-002",)
-    assert home.workspace.home.shard_file("providence-000").stat().st_ino == first
-    assert len(served_uris(home)) == 5

@@ -45,6 +45,10 @@ def test_text_of_a_question_or_an_answer_never_reads_as_a_cite(text: str) -> Non
     assert "\n" not in uncited(text)
 
 
+def test_no_control_character_gets_into_a_document() -> None:
+    assert uncited("When\0 did\x1b it\n open?") == "When did it open?"
+
+
 def test_what_is_stated_is_the_claims_alone() -> None:
     text = f"Q: When?\nA: In 1932.\n- It opened in 1932. {cite(1, 'a', LEAF)} {cite(2, 'b', LEAF)}\n- It is long."
     assert claims_stated(text) == "It opened in 1932.\nIt is long."
