@@ -11,23 +11,18 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from arborist.answering.ask import Reply, open_asker
-from arborist.errors import ProofError
 from arborist.providence.document_root_binding import ProofFailure
 from arborist.providence.record import snapshot_root
 from arborist.providence.retrieval_audit import is_record_bundle, verify_bundle_file, verify_record_bundle
 from arborist.providence.retrieval_bundle import (
     FILES,
     bundle_folder,
-    control_question,
     write_retrieval_bundle,
 )
-from arborist.retrieval.retrieve import Query
 from arborist.retrieval_audit.findings import Failure
-from arborist.workspace import Workspace
 from tests.arborist.providence.answers import AnswersHome
 from tests.arborist.retrieval_audit.bundles import file_bundle
-from tests.corpora import WHEN_ALDER, build, write_rows
+from tests.corpora import WHEN_ALDER
 
 Change = Callable[[Any], object]
 
@@ -276,19 +271,6 @@ def test_the_kind_of_a_bundle_decides_who_audits_it(bundle: Path, tmp_path: Path
     assert verify_bundle_file(tmp_path / "nowhere.json")["first_failure"]["code"] == Failure.FILE_MISSING
 
 
-def test_keywords_that_the_plan_does_not_bind_are_searched_with_and_keyed(tmp_path: Path) -> None:
-    unbound = "[policy.provenance]\nbind_keywords_in_run_dag = false\nkeywords_affect_cache_key = true\n"
-    with AnswersHome.opened(tmp_path, unbound) as home:
-        record = _asked_with(home, "railway").record
-        written = write_retrieval_bundle(home.workspace, record, bundle_folder(home.workspace, record))
-    report = verify_bundle_file(written)
-    assert report["findings"] == []
-
-
-def _asked_with(home: AnswersHome, keyword: str) -> Reply:
-    return open_asker(home.workspace, home.ledger).ask(Query(WHEN_ALDER, (keyword,)))
-
-
 def test_an_answer_without_evidence_is_blocked_for_want_of_grounding(home: AnswersHome) -> None:
     record = home.ask("Who won the regatta?").record
     assert record.audit_mode == "UNGROUNDED"
@@ -296,39 +278,3 @@ def test_an_answer_without_evidence_is_blocked_for_want_of_grounding(home: Answe
         write_retrieval_bundle(home.workspace, record, bundle_folder(home.workspace, record))
     )
     assert [finding["code"] for finding in report["findings"]] == [Failure.CUSTOMER_GROUNDING_MISSING]
-
-
-def test_the_control_question_follows_from_the_run_and_is_one_word(home: AnswersHome) -> None:
-    first, second = (home.ask(question).record.run_dag_root for question in (WHEN_ALDER, "How long is the Wenn?"))
-    assert control_question(first) != control_question(second)
-    assert control_question(first).isalpha()
-
-
-def test_a_record_whose_shards_have_moved_is_refused_by_name(home: AnswersHome) -> None:
-    record = home.ask(WHEN_ALDER).record
-    folder = home.workspace.config.path.parent
-    write_rows(folder / "people.jsonl", {"people/field": ("Mona Field", "Mona Field was someone else.")})
-    build(home.workspace)
-    with pytest.raises(ProofError, match="people-000 has moved"):
-        write_retrieval_bundle(home.workspace, record, folder / "bundle")
-    assert not (folder / "bundle").exists()
-
-
-@pytest.mark.parametrize(
-    ("name", "setting"), [("ranking", "bm25_k1 = 2.0"), ("answering", "background_budget_weight = 0.5")]
-)
-def test_a_record_of_another_policy_is_refused_by_its_name(home: AnswersHome, name: str, setting: str) -> None:
-    record = home.ask(WHEN_ALDER).record
-    path = home.workspace.config.path
-    path.write_text(f"[policy.{name}]\n{setting}\n{path.read_text()}")
-    changed = Workspace.open(home.workspace.home.root, path, home.clock)
-    with pytest.raises(ProofError, match=rf"\[policy.{name}\] .* has changed"):
-        write_retrieval_bundle(changed, record, path.parent / "bundle")
-
-
-def test_a_record_whose_plan_was_not_kept_is_refused(tmp_path: Path) -> None:
-    silent = "[policy.provenance]\nstore_keywords_on_record = false\n"
-    with AnswersHome.opened(tmp_path, silent) as home:
-        record = _asked_with(home, "railway").record
-        with pytest.raises(ProofError, match="was not kept"):
-            write_retrieval_bundle(home.workspace, record, tmp_path / "bundle")
