@@ -8,7 +8,7 @@ import json
 import dagster as dg
 
 from arborist.retrieval_audit.bundle_folders import bundle_digest, bundle_inputs
-from assets.retrieval_audit import AUDIT_BUNDLES, RETAINED_RETRIEVAL_AUDIT
+from assets.retrieval_audit import AUDIT_BUNDLES, RETAINED_RETRIEVAL_AUDIT, is_partition_key
 from resources.workspace import WorkspaceResource
 
 
@@ -39,11 +39,6 @@ def audit_bundles_changed(context: dg.SensorEvaluationContext, workspace: Worksp
         dynamic_partitions_requests=[AUDIT_BUNDLES.build_add_request(changed)],
         cursor=json.dumps(digests),
     )
-
-
-def is_partition_key(name: str) -> bool:
-    """Whether Dagster can have the name as a partition: printable, and no `...`, which stands for ranges."""
-    return name.isprintable() and "..." not in name
 
 
 AUDIT_SENSORS = [audit_bundles_changed]

@@ -32,6 +32,11 @@ _COUNTS = ("finding_count", "failed_count", "unverified_count", "error_count", "
 AUDIT_BUNDLES = dg.DynamicPartitionsDefinition(name="audit_bundles")
 
 
+def is_partition_key(name: str) -> bool:
+    """Whether Dagster can have the name as a partition: printable, and no `...`, which stands for ranges."""
+    return name.isprintable() and "..." not in name
+
+
 @dg.asset(partitions_def=AUDIT_BUNDLES, group_name=GROUP, kinds={"json"})
 def retained_retrieval_audit(
     context: dg.AssetExecutionContext, workspace: WorkspaceResource
@@ -103,11 +108,15 @@ def retrieval_audit_structure(
     """
     bundles = bundle_inputs(workspace.workspace.home.audits_folder)
     outcomes = [_last_outcome(context.instance, name, path.parent) for name, path in bundles.items()]
-    remedy = "Review the bundles in the table; remove the folder of one that is settled."
+    remedy = (
+        "Review the bundles in the table, materialize those not audited, remove the folder of one that is settled."
+    )
     return _result(outcomes, "bundle", f"no bundle lies in audits/<name>/{INPUT_NAME}", remedy)
 
 
 def _last_outcome(instance: dg.DagsterInstance, name: str, folder: Path) -> _Outcome:
+    if not is_partition_key(name):
+        return _Outcome(ascii(name), NOT_AUDITED, {"no partition can have this name": 1})
     wanted = dg.AssetRecordsFilter(dg.AssetKey(RETAINED_RETRIEVAL_AUDIT), asset_partitions=[name])
     records = instance.fetch_materializations(wanted, limit=1).records
     event = records[0].asset_materialization if records else None

@@ -9,7 +9,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from arborist_dagster.audit_sensors import audit_bundles_changed, is_partition_key
+from arborist_dagster.audit_sensors import audit_bundles_changed
 from assets.retrieval_audit import AUDIT_BUNDLES
 from resources.workspace import WorkspaceResource
 from tests.arborist.retrieval_audit.bundles import file_bundle
@@ -99,8 +99,3 @@ def test_a_folder_without_an_input_is_no_bundle(project: DagsterProject) -> None
     (project.home.audits_folder / "empty").mkdir(parents=True)
     (project.home.audits_folder / "audit.json").write_text("{}")
     assert Ticking(project).tick() == []
-
-
-@pytest.mark.parametrize("name", ["manuals", "Handbücher 2026", "ledger-0123456789abcdef", "a,b", "a..b"])
-def test_any_printable_name_will_do(name: str) -> None:
-    assert is_partition_key(name)

@@ -1,5 +1,6 @@
 """Audits as Dagster shows them: each status at its level, no pass without an audit, no text of the evidence."""
 
+import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ import pytest
 from arborist.providence.retrieval_bundle import bundle_folder, write_retrieval_bundle
 from assets.retrieval_audit import (
     AUDIT_BUNDLES,
+    is_partition_key,
     retained_retrieval_audit,
     retrieval_audit,
     retrieval_audit_structure,
@@ -129,6 +131,23 @@ def test_a_bundle_that_was_not_audited_as_it_stands_is_open(
     assert facts(structure(home, instance))["not-audited"] == 0
     (folder / "after.json").write_text("{}")
     assert facts(structure(home, instance))["not-audited"] == 1
+
+
+@pytest.mark.parametrize("name", ["a...b", "line\nbreak", os.fsdecode(b"\xff")])
+def test_a_bundle_that_no_partition_can_be_is_open(
+    home: AnswersHome, instance: dg.DagsterInstance, name: str
+) -> None:
+    assert not is_partition_key(name)
+    keep(home, name, fresh())
+    result = structure(home, instance)
+    assert told(result) == (False, dg.AssetCheckSeverity.WARN, "unverified")
+    assert "no partition can have this name" in str(facts(result)["codes"])
+    assert str(facts(result)).isascii()
+
+
+@pytest.mark.parametrize("name", ["manuals", "Handbücher 2026", "ledger-0123456789abcdef", "a,b", "a..b"])
+def test_any_printable_name_will_do(name: str) -> None:
+    assert is_partition_key(name)
 
 
 def test_a_removed_bundle_counts_no_more(home: AnswersHome, instance: dg.DagsterInstance) -> None:
