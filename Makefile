@@ -8,7 +8,7 @@ export ARBORIST_HOME ?= $(CURDIR)/var
 PORT ?= 3000
 KG_SECONDS ?= 3600
 
-.PHONY: setup demo test test-slow dev query ingest-self ingest-self-providence lint format bench bench-verifier test-llm lock clean
+.PHONY: setup demo test test-slow dev query ingest-self ingest-self-providence lint format bench bench-peers profile bench-verifier test-llm lock clean
 
 setup: $(READY)
 
@@ -54,6 +54,13 @@ format: setup
 
 bench: setup ## every benchmark, as tables
 	$(BIN)/python -m bench
+
+bench-peers: setup ## the search beside tantivy and bm25s, at 366,000 passages; these are installed first
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check bm25s numba tantivy
+	$(BIN)/python -m bench.peers
+
+profile: setup ## where the time of a build and of questions goes
+	$(BIN)/python -m bench.profile
 
 bench-verifier: setup ## make bench-verifier DATA=folder with attribution, scifact and squad2_wiki
 	$(BIN)/python -m bench.verifier $(DATA)

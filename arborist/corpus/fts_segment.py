@@ -188,14 +188,23 @@ def _frequencies(
     import numpy as np
 
     final = data < 0x80
-    finals_before = np.concatenate(([0], np.cumsum(final, dtype=np.int32)))
+    finals_before = _counts_before(final)
     marked = data == COLUMN_MARK
     marked[1:] &= final[:-1]
     marks = np.append(np.flatnonzero(marked), len(data))
-    marks_before = np.concatenate(([0], np.cumsum(marked, dtype=np.int32)))
+    marks_before = _counts_before(marked)
     mark = marks[marks_before[starts]]
     only_first = mark >= ends
     split = np.where(only_first, ends, mark)
     titles = finals_before[split] - finals_before[starts]
     texts = np.where(only_first, 0, finals_before[ends] - finals_before[split] - 2)
     return titles, texts
+
+
+def _counts_before(flags: "NDArray[np.bool_]") -> "NDArray[np.int32]":
+    """How many flags are set before each place, and before the end."""
+    import numpy as np
+
+    counts = np.zeros(len(flags) + 1, dtype=np.int32)
+    np.cumsum(flags.view(np.int8), dtype=np.int32, out=counts[1:])
+    return counts

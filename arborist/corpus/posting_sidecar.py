@@ -33,6 +33,7 @@ BLOCK = 128
 ALIGNMENT = 64
 SPOOL_ITEMS = 1 << 20
 BLOCKS_AT_ONCE = 4096
+MOST_LOOKED_UP = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +66,17 @@ class PostingSidecar:
     corner_texts: "NDArray[Any]"
     derived: dict[tuple[float, ...], "NDArray[np.float64]"] = field(default_factory=dict)
     """A place for what a search derives from the lengths and can use again."""
+    looked_up: dict[str, int | None] = field(default_factory=dict)
 
     def term_number(self, stem: str) -> int | None:
         """The place of a term in the vocabulary; None where no chunk holds it."""
-        wanted = stem.encode()
+        if stem not in self.looked_up:
+            if len(self.looked_up) >= MOST_LOOKED_UP:
+                self.looked_up.clear()
+            self.looked_up[stem] = self._found(stem.encode())
+        return self.looked_up[stem]
+
+    def _found(self, wanted: bytes) -> int | None:
         number = bisect_left(range(len(self.term_starts) - 1), wanted, key=self._term)
         return number if number < len(self.term_starts) - 1 and self._term(number) == wanted else None
 
@@ -306,9 +314,9 @@ class _Corners:
     """How many corners each of some blocks has, and what they are."""
 
     counts: "NDArray[np.int64]"
-    lengths: "NDArray[np.int32]"
-    titles: "NDArray[np.uint32]"
-    texts: "NDArray[np.uint32]"
+    lengths: "NDArray[np.int64]"
+    titles: "NDArray[np.int64]"
+    texts: "NDArray[np.int64]"
 
 
 def _corners(
@@ -332,20 +340,23 @@ def _corners(
     np.add.at(inside, ends - edges[0], -1)
     block[begins - edges[0]] = 1
     block = np.cumsum(block) - 1
-    kept = np.cumsum(inside[:-1]) > 0
+    kept = np.cumsum(inside[:-1], dtype=np.int8) > 0
+    most_text, most_length = int(texts.max()), int(lengths.max())
     group = block[kept] * (1 + int(titles.max())) + titles[kept]
-    order = np.lexsort((-texts[kept].astype(np.int64), lengths[chunks[kept]], group))
-    group, texts = group[order], texts[kept][order]
-    ranked = group * (2 + int(texts.max())) + texts + 1
-    above = np.maximum.accumulate(ranked)
-    corner = np.ones(len(order), dtype=bool)
-    corner[1:] = (ranked[1:] > above[:-1]) | (group[1:] != group[:-1])
-    places = np.flatnonzero(kept)[order[corner]]
+    # One integer each, so that they sort without a detour over an order.
+    packed = group * (1 + most_length) + lengths[chunks[kept]]
+    packed = np.sort(packed * (1 + most_text) + (most_text - texts[kept].astype(np.int64)))
+    packed, texts_left = np.divmod(packed, 1 + most_text)
+    group, sorted_lengths = np.divmod(packed, 1 + most_length)
+    ranked = group * (2 + most_text) + (most_text - texts_left) + 1
+    corner = np.ones(len(ranked), dtype=bool)
+    corner[1:] = (ranked[1:] > np.maximum.accumulate(ranked)[:-1]) | (group[1:] != group[:-1])
+    of_block, corner_titles = np.divmod(group[corner], 1 + int(titles.max()))
     return _Corners(
-        counts=np.bincount(block[places], minlength=len(begins)),
-        lengths=lengths[chunks[places]],
-        titles=titles[places],
-        texts=texts[corner],
+        counts=np.bincount(of_block, minlength=len(begins)),
+        lengths=sorted_lengths[corner],
+        titles=corner_titles,
+        texts=most_text - texts_left[corner],
     )
 
 

@@ -17,7 +17,7 @@ from arborist.retrieval.postings import PostingQuery
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-STRETCH_BITS = 10
+STRETCH_BITS = 9
 STRETCH = 1 << STRETCH_BITS
 MARGIN = 1.0 - 1e-9
 """Sums of the same doubles in another order differ by far less than this."""
