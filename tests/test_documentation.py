@@ -36,7 +36,8 @@ def commands(block: str) -> Iterator[tuple[str, str]]:
 
 
 def run(command: str, folder: Path) -> str:
-    """What the command prints, standard output first."""
+    """What the command prints, standard output first; `> FILE` at its end sends the latter to a file."""
+    command, _, output = command.partition(" > ")
     arguments = shlex.split(command)
     assert arguments[0] in ("arborist", "python"), f"the documentation runs {arguments[0]}"
     program = [sys.executable, "-m", "arborist"] if arguments[0] == "arborist" else [sys.executable]
@@ -48,6 +49,9 @@ def run(command: str, folder: Path) -> str:
         text=True,
     )
     assert "Traceback" not in done.stderr, done.stderr
+    if output:
+        (folder / output).write_text(done.stdout, "utf-8")
+        return done.stderr
     return done.stdout + done.stderr
 
 
