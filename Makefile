@@ -6,9 +6,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 export ARBORIST_HOME ?= $(CURDIR)/var
 PORT ?= 3000
+BROWSE_PORT ?= 8001
 KG_SECONDS ?= 3600
 
-.PHONY: setup demo test test-slow dev query ingest-self ingest-self-providence lint format bench bench-peers profile bench-verifier test-llm lock clean
+.PHONY: setup demo test test-slow test-ui dev browse query ingest-self ingest-self-providence lint format bench bench-peers profile bench-verifier test-llm lock clean
 
 setup: $(READY)
 
@@ -27,6 +28,11 @@ test: setup ## everything but the slow tests
 test-slow: setup ## the slow tests
 	$(BIN)/python -m pytest -n auto -m "slow and not ui"
 
+test-ui: setup ## the stories of the UI in a browser; Debian's Chromium is installed where it is missing and may be
+	@test -x /usr/bin/chromium || test "$$(id -u)" != 0 || ! command -v apt-get >/dev/null \
+		|| { apt-get update -qq && apt-get install -y -qq chromium; }
+	$(BIN)/python -m pytest -m ui tests/ui
+
 dev: setup ## the Dagster UI on 127.0.0.1
 	$(BIN)/python -m arborist_dagster.serve --port $(PORT)
 
@@ -41,6 +47,10 @@ ingest-self: setup ## the project's own docs and code into the corpus
 
 ingest-self-providence: setup ## promote answers that have cooled for KG_SECONDS
 	$(BIN)/arborist providence promote --kindergarten-seconds $(KG_SECONDS)
+
+browse: setup ## the ledger and the shards in a browser, for reading
+	$(BIN)/datasette serve --host 127.0.0.1 --port $(BROWSE_PORT) --config datasette.yaml \
+		$(wildcard $(ARBORIST_HOME)/ledger.db) $(foreach shard,$(wildcard $(ARBORIST_HOME)/shards/*.db),-i $(shard))
 
 lint: setup
 	$(BIN)/ruff check .
@@ -71,7 +81,7 @@ test-llm: setup ## the pipeline over a real language model, which is downloaded 
 	$(BIN)/python -m pytest -m slow -s tests/arborist/answering/test_llama_server.py
 
 lock: setup ## resolve requirements.lock anew, for Python 3.11 to 3.13
-	$(BIN)/uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
+	$(BIN)/uv pip compile pyproject.toml --extra dev --extra browse --universal --python-version 3.11 --generate-hashes \
 		--no-strip-extras --no-emit-index-url --no-header --upgrade --output-file requirements.lock
 
 clean:

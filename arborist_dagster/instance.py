@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import dagster as dg
-import sqlalchemy
 import yaml  # type: ignore[import-untyped]
 
 from arborist.errors import InputError
@@ -49,12 +48,15 @@ def open_instance(home: Home) -> dg.DagsterInstance:
 
 @contextmanager
 def _told_plainly(folder: Path) -> Iterator[None]:
+    # An instance that is opened needs it anyway; loading the definitions does not, and it takes a while.
+    from sqlalchemy.exc import SQLAlchemyError
+
     try:
         yield
     except (yaml.YAMLError, dg.DagsterInvalidConfigError, dg.DagsterInvariantViolationError) as error:
         remedy = f"mend it, or delete it to get {PROJECT / INSTANCE_FILE} again"
         raise InputError.at(folder / INSTANCE_FILE, "", "Dagster cannot use these settings", remedy) from error
-    except (sqlalchemy.exc.SQLAlchemyError, sqlite3.Error) as error:
+    except (SQLAlchemyError, sqlite3.Error) as error:
         remedy = "move the folder away: it holds the history of runs alone, and a new one is made"
         raise InputError.at(folder, "", "Dagster's databases there cannot be read", remedy) from error
 
