@@ -28,8 +28,10 @@ def test_materialize_everything_on_a_fresh_instance(ui: BrowsedProject) -> None:
 
 def test_launch_an_evaluation_with_changed_config(ui: BrowsedProject) -> None:
     page = ui.open("/locations/arborist/jobs/evaluate_retrieval/playground")
-    page.get_by_placeholder("Partition").fill("rooms")
-    page.get_by_role("option", name="rooms").or_(page.locator(".bp5-menu-item", has_text="rooms")).first.click()
+    partition = page.get_by_placeholder("Partition")
+    partition.click()
+    partition.press_sequentially("roo")
+    page.get_by_text("rooms", exact=True).last.click()
     editor = page.locator(".CodeMirror").first
     editor.click()
     page.keyboard.press("Control+A")
@@ -84,12 +86,14 @@ def test_backfill_after_a_chunking_bump(ui: BrowsedProject) -> None:
     page = ui.open("/assets/document_chunks?view=partitions&partition=docs-000")
     expect(page.get_by_text(re.compile("Unsynced"))).to_be_visible()
     ui.shot("5-unsynced-partition")
-    ui.open("/asset-groups?asset-selection=key%3Adocument_chunks%2B1")
-    page.get_by_role("button", name=re.compile("^Materialize")).first.click()
+    ui.open("/assets/fts_index?view=lineage&lineageScope=upstream&lineageDepth=1")
+    page.get_by_role("button", name="Materialize all").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_text("Partition selection")).to_be_visible()
+    expect(dialog.get_by_text("Launch runs to materialize 2 assets")).to_be_visible()
+    dialog.get_by_text("All", exact=True).click()
+    expect(dialog.get_by_text("3 partitions")).to_be_visible()
     ui.shot("5-backfill-dialog")
-    dialog.get_by_role("button", name=re.compile("^Launch")).last.click()
+    dialog.get_by_role("button", name="Launch backfill").click()
     assert ui.await_backfill(seconds=240) == "COMPLETED_SUCCESS"
     after = roots(ui.project.corpus)
     assert all(after[shard] != before[shard] for shard in before)
