@@ -49,7 +49,7 @@ ingest-self-providence: setup ## promote answers that have cooled for KG_SECONDS
 	$(BIN)/arborist providence promote --kindergarten-seconds $(KG_SECONDS)
 
 browse: setup ## the ledger and the shards in a browser, for reading
-	$(BIN)/datasette serve --host 127.0.0.1 --port $(BROWSE_PORT) --config datasette.yaml \
+	$(BIN)/datasette serve --host 127.0.0.1 --port $(BROWSE_PORT) --metadata datasette.yaml \
 		$(wildcard $(ARBORIST_HOME)/ledger.db) $(foreach shard,$(wildcard $(ARBORIST_HOME)/shards/*.db),-i $(shard))
 
 lint: setup
