@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import dagster as dg
+from dagster._core.events import RunFailureReason  # the only place that tells an interrupted run from a failed one
 
 from arborist import errors
 from arborist.corpus.store import Corpus
@@ -112,7 +113,7 @@ class Build:
         return [Step(assets, run) for run in contiguous(names, filter(behind, names))]
 
     def run(self, step: Step) -> StepResult:
-        """Run one step to its end, be it good or bad."""
+        """Run one step to its end, be it good or bad. Raises KeyboardInterrupt where it was interrupted."""
         keys = [dg.AssetKey(name) for name in step.assets]
         tags = STARTED_BY_BUILD | (range_tags(step.partitions) if step.partitions else {})
         job = self._definitions.resolve_implicit_job_def_def_for_assets(keys)
@@ -126,6 +127,8 @@ class Build:
         )
         if result.success:
             return StepResult((step,), "")
+        if _was_interrupted(result):
+            raise KeyboardInterrupt
         return StepResult(tuple(self._made(step, result.run_id)), _failure(result))
 
     def _made(self, step: Step, run_id: str) -> Iterator[Step]:
@@ -137,6 +140,11 @@ class Build:
             found = {event.partition for event in events if event and event.asset_key == key and event.partition}
             for run in contiguous(step.partitions or (), found):
                 yield Step((name,), run)
+
+
+def _was_interrupted(result: dg.ExecuteInProcessResult) -> bool:
+    failures = [event.job_failure_data for event in result.all_events if event.is_job_failure]
+    return any(failure.failure_reason is RunFailureReason.UNEXPECTED_TERMINATION for failure in failures)
 
 
 def _failure(result: dg.ExecuteInProcessResult) -> str:

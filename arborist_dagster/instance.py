@@ -7,9 +7,11 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import yaml  # type: ignore[import-untyped]
+from dagster._core.instance.ref import InstanceRef  # the one way to an instance that differs from its file
 
 from arborist.errors import InputError
 from arborist.files import replacing
@@ -17,6 +19,14 @@ from arborist.home import Home
 from arborist_dagster.settings import PROJECT
 
 INSTANCE_FILE = "dagster.yaml"
+# What a command of ours prints is for its caller; to keep it, Dagster starts four processes a step.
+WITHOUT_OUTPUT: Any = {
+    "compute_logs": {
+        "module": "dagster._core.storage.noop_compute_log_manager",
+        "class": "NoOpComputeLogManager",
+        "config": {},
+    }
+}
 STARTED_BY_BUILD = {"arborist/started_by": "build"}
 AT_WORK = [
     dg.DagsterRunStatus.NOT_STARTED,
@@ -43,7 +53,7 @@ def open_instance(home: Home) -> dg.DagsterInstance:
             shutil.copyfile(PROJECT / INSTANCE_FILE, partial)
     # Several processes that make the instance's databases at once fail (`dagster.md`, B8), so each waits its turn.
     with _turn(folder / "first-use"), _told_plainly(folder):
-        return dg.DagsterInstance.from_config(str(folder))
+        return dg.DagsterInstance.from_ref(InstanceRef.from_dir(str(folder), overrides=WITHOUT_OUTPUT))
 
 
 @contextmanager

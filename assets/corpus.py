@@ -41,7 +41,9 @@ GROUP = "corpus"
 # One run at a time writes documents, chunks and shards; the work inside a run is what is spread over processes.
 POOL = "corpus"
 # For what the operating system refuses for the moment; what is wrong with a document or a setting is not retried.
-RETRIES = dg.RetryPolicy(max_retries=2, delay=5, backoff=dg.Backoff.EXPONENTIAL)
+# It is no RetryPolicy: under one, Dagster begins a step anew when somebody stops its run.
+MOST_RETRIES = 2
+RETRY_SECONDS = 5
 
 DOCUMENT_SCHEMA = column_schema(
     {
@@ -103,7 +105,6 @@ def _source_documents(partitions: CorpusPartitions) -> dg.AssetsDefinition:
         backfill_policy=dg.BackfillPolicy.single_run(),
         group_name=GROUP,
         pool=POOL,
-        retry_policy=RETRIES,
         kinds={"python", "parquet"},
         metadata={"dagster/column_schema": DOCUMENT_SCHEMA},
     )
@@ -138,7 +139,6 @@ def _document_chunks(partitions: CorpusPartitions, chunking_version: str) -> dg.
         code_version=chunking_version,
         group_name=GROUP,
         pool=POOL,
-        retry_policy=RETRIES,
         kinds={"python", "parquet"},
         metadata={"dagster/column_schema": CHUNK_SCHEMA},
     )
@@ -169,7 +169,6 @@ def _fts_index(partitions: CorpusPartitions) -> dg.AssetsDefinition:
         code_version=INDEX_VERSION,
         group_name=GROUP,
         pool=POOL,
-        retry_policy=RETRIES,
         kinds={"sqlite"},
     )
     def fts_index(
@@ -225,11 +224,14 @@ def _reported(
     if failed:
         for report in reports:
             context.log_event(report.event(seen))
-        raise dg.Failure(
+        failure = dg.Failure(
             description="; ".join(f"{partition}: {error}" for partition, error in failed),
             metadata={"failed": markdown_table(("partition", "error"), failed), "made": len(reports)},
-            allow_retries=any(outcome.transient for outcome in outcomes),
         )
+        if any(outcome.transient for outcome in outcomes) and context.retry_number < MOST_RETRIES:
+            wait = RETRY_SECONDS * 2**context.retry_number
+            raise dg.RetryRequested(max_retries=MOST_RETRIES, seconds_to_wait=wait) from failure
+        raise failure
     yield from materialized(context, reports, totals, seen)
 
 

@@ -203,6 +203,20 @@ def leftovers(home: Home) -> list[str]:
     return sorted(str(path.relative_to(home.root)) for path in home.root.rglob("*.partial*"))
 
 
+def processes_of(session: int) -> list[int]:
+    """The living processes of a session."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                state, _, _, its_session = (entry / "stat").read_text().rpartition(")")[2].split()[:4]
+            except OSError:
+                continue
+            if int(its_session) == session and state != "Z":
+                found.append(int(entry.name))
+    return found
+
+
 def _uris(corpus: Corpus, shard: str) -> set[str]:
     """The uris of a shard's documents, also while it is behind."""
     from arborist.corpus.tables import read_rows

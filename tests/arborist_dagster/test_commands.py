@@ -4,12 +4,13 @@ import json
 import os
 import pty
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable
 
 import pytest
 
-from tests.dagster_project import DagsterProject, leftovers, roots
+from tests.dagster_project import DagsterProject, leftovers, processes_of, roots
 
 
 def test_a_second_build_says_that_there_is_nothing_to_do(project: DagsterProject) -> None:
@@ -170,7 +171,26 @@ def _started(project: DagsterProject) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
     )
+
+
+@pytest.mark.slow
+def test_a_build_that_is_interrupted_ends_soon_and_the_next_one_finishes(new_project: DagsterProject) -> None:
+    for number in range(100):
+        new_project.write(f"docs/more-{number}.md")
+    new_project.configure({"docs": 40})
+    build = _started(new_project)
+    while not list(new_project.home.root.glob("chunks/*.parquet")) and build.poll() is None:
+        os.sched_yield()
+    # As a terminal does it: the build's own processes are told, too.
+    os.killpg(build.pid, signal.SIGINT)
+    stdout, stderr = build.communicate()
+    assert (build.returncode, stdout, stderr.strip()) == (130, "", "Interrupted")
+    assert len(list(new_project.home.root.glob("shards/*.db"))) < 40
+    assert processes_of(build.pid) == []
+    assert new_project.build()[1] == []
+    assert len(roots(new_project.corpus)) == 40 and new_project.unsynced() == {}
 
 
 def test_questions_are_answered_from_the_old_shards_while_new_ones_are_built(project: DagsterProject) -> None:

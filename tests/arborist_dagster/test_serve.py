@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.dagster_project import DagsterProject
+from tests.dagster_project import DagsterProject, processes_of
 
 LAUNCH = """
 mutation Launch($params: ExecutionParams!) {
@@ -40,7 +40,7 @@ def test_the_ui_starts_runs_an_asset_and_stops(new_project: DagsterProject) -> N
         process.send_signal(signal.SIGTERM)
         process.wait(FAR)
     assert new_project.latest("source_documents", "trees") is not None
-    assert _processes_of(process.pid) == []
+    assert processes_of(process.pid) == []
     told = log.read_text()
     assert "Warning" not in told and "WARNING" not in told and "Deprecat" not in told
     assert f"http://127.0.0.1:{port}" in told
@@ -78,7 +78,7 @@ def _served(project: DagsterProject, port: int) -> Iterator[tuple[subprocess.Pop
         try:
             yield process, log
         finally:
-            for pid in [*_processes_of(process.pid), *([process.pid] if process.poll() is None else [])]:
+            for pid in [*processes_of(process.pid), *([process.pid] if process.poll() is None else [])]:
                 os.kill(pid, signal.SIGKILL)
             process.wait()
 
@@ -135,17 +135,3 @@ def _launch(port: int, asset: str, partition: str) -> str:
 def _ended(port: int, run: str) -> str | None:
     status = str(_asked(port, STATUS, {"id": run})["runOrError"]["status"])
     return status if status in {"SUCCESS", "FAILURE", "CANCELED"} else None
-
-
-def _processes_of(session: int) -> list[int]:
-    """The living processes of a session."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                state, _, _, its = (entry / "stat").read_text().rpartition(")")[2].split()[:4]
-            except OSError:
-                continue
-            if int(its) == session and state != "Z":
-                found.append(int(entry.name))
-    return found
