@@ -106,7 +106,10 @@ def promoted_half(workspace: Workspace, home: Path, half: Sequence[AskedQuestion
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """At which place a question's paragraph stood (None for nowhere), and how many promoted answers were ahead."""
+    """At which place a question's paragraph stood (None for nowhere), and how many primary places were taken.
+
+    A promoted answer takes one where a primary source stands behind it.
+    """
 
     rank: int | None
     places_taken: int
@@ -118,10 +121,8 @@ def searched(
     plan = plan_for(Query(item.question), shards, workspace.config.policy.retrieval, ranking)
     sources = retrieved(plan, item.question, shards, ranking)
     ranks = [place for place, source in enumerate(sources, start=1) if source.uri == item.uri]
-    taken = sum(source.role == SELF_REFERENCE for source in sources[: plan.top_k])
-    primary = sum(source.role != SELF_REFERENCE for source in sources)
-    # Behind all the primary sources there are, a promoted answer takes nobody's place.
-    return Searched(ranks[0] if ranks else None, 0 if primary < plan.top_k and taken else taken)
+    last = max((place for place, source in enumerate(sources) if source.role != SELF_REFERENCE), default=0)
+    return Searched(ranks[0] if ranks else None, sum(item.role == SELF_REFERENCE for item in sources[:last]))
 
 
 def recall(found: Sequence[Searched], cut_off: int) -> float:
