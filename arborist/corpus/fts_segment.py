@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-SLICE_BYTES = 8 * 1024 * 1024
+SLICE_BYTES = 4 * 1024 * 1024
 PAGE_HEADER_BYTES = 4
 # The row id of a page is its segment, one bit for doclist indexes, five of height, 31 of page number.
 FIRST_SEGMENT = 1 << 37
