@@ -1,8 +1,8 @@
 """Wall time of a backfill of many small shards in one Dagster run, against the engine alone doing the same work.
 
 `python -m bench.backfill [--shards 200] [--documents 20] [--json]`. Both chunk and index every shard from
-documents that have been read, in one pool of processes as large as the machine. A backfill that a person launches runs the
-checks of the index as well; its time is given beside. Target: at most 1.3 times the engine's time.
+documents that have been read, in one pool of processes as large as the machine. A backfill that a person launches
+runs the checks of the index as well; its time is given beside. Target: at most 1.3 times the engine's time.
 """
 
 import argparse

@@ -25,10 +25,9 @@ def last_word_of(line_start: str, output: str) -> str:
 def main() -> None:
     arborist("build")
     arborist("corpus", "status")
-    keys = [
-        last_word_of("cache_key", arborist("ask", "--", question)) for question in QUESTIONS.read_text().splitlines()
-    ]
-    arborist("ask", "-k", "debugging", "--", QUESTIONS.read_text().splitlines()[0])
+    questions = QUESTIONS.read_text("utf-8").splitlines()
+    keys = [last_word_of("cache_key", arborist("ask", "--", question)) for question in questions]
+    arborist("ask", "-k", "debugging", "--", questions[0])
     arborist("inspect", keys[0])
     arborist("replay", "--all")
     with tempfile.TemporaryDirectory() as folder:

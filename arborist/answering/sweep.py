@@ -74,7 +74,7 @@ class Sweep:
 
 
 def read_questions(path: Path, least_keywords: int = 1) -> list[SweepQuestion]:
-    """The questions of a JSON Lines file: `question`, and `retrieval_keywords`, a list of `least_keywords` or more.
+    """The questions of a JSON Lines file: `question`, and `retrieval_keywords`, `least_keywords` or more.
 
     Where none is needed, the list may be left out.
 

@@ -66,7 +66,8 @@ def test_a_source_cannot_cite_other_evidence_through_an_extract() -> None:
 
 def test_headings_and_code_are_no_answers() -> None:
     page = [evidence(1, "How to open the bridge\n\nbridge = open()\n\nThe bridge is opened by its keeper.")]
-    assert MODEL.answer("How is the bridge opened by its keeper?", page).text == "The bridge is opened by its keeper. [E1]"
+    answer = MODEL.answer("How is the bridge opened by its keeper?", page)
+    assert answer.text == "The bridge is opened by its keeper. [E1]"
 
 
 def test_its_settings_are_part_of_its_identity() -> None:
