@@ -48,6 +48,7 @@ def test_launch_an_evaluation_with_changed_config(ui: BrowsedProject) -> None:
     expect(page.get_by_text("top1_rate", exact=True).first).to_be_visible()
     ui.shot("2-evaluation")
     page.get_by_role("button", name="Plots").click()
+    expect(page.get_by_text("Loading plots")).to_have_count(0)
     ui.shot("2-evaluation-plots")
 
 
@@ -74,7 +75,7 @@ def test_open_a_failing_check_and_read_what_to_do(ui: BrowsedProject) -> None:
     page.get_by_role("button", name="Reload definitions").click()
     ui.wait_until(CHUNKING, lambda data: data["assetNodeOrError"]["opVersion"] != old, seconds=120)
     ui.open("/assets/fts_index?view=checks&checkDetail=shards_current")
-    page.get_by_role("button", name="Execute", exact=True).click()
+    page.get_by_text("Execute", exact=True).first.click()
     expect(page.get_by_text("3 of 3 shards are behind")).to_be_visible(timeout=120_000)
     page.get_by_text("[Show Markdown]").first.click()
     expect(page.get_by_role("dialog").get_by_text("docs-001")).to_be_visible()
