@@ -20,9 +20,9 @@ def echo_text(text: str) -> None:
 
 
 def warn_of_missing_shards(corpus: Corpus) -> None:
-    """Say on stderr which shards a search had to do without."""
+    """Say on stderr which shards a search has to do without; where there is none at all, the search says so."""
     missing = corpus.unpublished_shards()
-    if missing:
+    if missing and corpus.published_shards():
         names = ", ".join(missing[:SHOWN_SHARDS]) + (", ..." if len(missing) > SHOWN_SHARDS else "")
         click.echo(
             f"Warning: {len(missing)} shards are not built, not searched: {names} (`arborist build`)", err=True
