@@ -1,7 +1,7 @@
 """Every example in the documentation runs, in the order it stands, in an empty folder of its own.
 
-A code block whose info string names a file (```toml corpus.toml) is written to that file. A `console` block is run:
-lines that begin with `$ ` are commands, what follows is their output, where `...` stands for anything.
+A code block whose info string names a file (```toml corpus.toml) is written to that file. A `console` block is
+run: lines that begin with `$ ` are commands, what follows is their output, where `...` stands for anything.
 """
 
 import doctest
