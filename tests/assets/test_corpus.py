@@ -85,6 +85,7 @@ def test_a_new_chunk_size_makes_every_built_shard_stale_and_no_unbuilt_one(proje
     }
 
 
+@pytest.mark.slow
 def test_a_new_chunk_size_leads_to_other_roots_and_back(project: DagsterProject) -> None:
     before = _versions(project)
     project.configure({"docs": 2, "trees": 1}, max_characters=40)
@@ -123,6 +124,7 @@ def test_a_failing_source_fails_alone_and_is_named(project: DagsterProject) -> N
     assert changed == {"source_documents[trees]"}
 
 
+@pytest.mark.slow
 def test_a_shard_without_documents_is_a_shard(project: DagsterProject) -> None:
     project.configure({"docs": 2, "trees": 9})
     project.materialize(["source_documents"], ["trees"])
