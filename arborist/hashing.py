@@ -2,8 +2,8 @@
 
 import hashlib
 import unicodedata
-from collections.abc import Callable
 from enum import StrEnum
+from functools import lru_cache
 from json.encoder import encode_basestring
 from typing import Any, Final
 
@@ -54,16 +54,14 @@ def canonical_json(value: Any) -> bytes:
     Raises InputError for what that form cannot hold: NaN and infinities, integers beyond 2**53, lone
     surrogates, keys that are not text, objects of other types.
     """
-    parts: list[str] = []
     try:
-        _write_json(value, parts.append)
-        return "".join(parts).encode("utf-8")
+        return _json_text(value).encode("utf-8")
     except (rfc8785.CanonicalizationError, UnicodeError, RecursionError) as error:
         raise InputError(f"not representable as canonical JSON: {_reason(error)}") from error
 
 
-def _write_json(value: Any, put: Callable[[str], None]) -> None:
-    """Hand the canonical text of `value` on, piece by piece.
+def _json_text(value: Any) -> str:
+    """The canonical text of `value`.
 
     Fractions, large integers and whatever JSON does not have are left to the `rfc8785` package. It would do all of
     it, but goes through every value several times, which was most of the time of an append and of `ledger verify`.
@@ -71,36 +69,33 @@ def _write_json(value: Any, put: Callable[[str], None]) -> None:
     """
     kind = type(value)
     if kind is str:
-        put(encode_basestring(value))
-    elif kind is dict and value:
-        separator = "{"
-        for key in _ordered_keys(value):
-            put(f"{separator}{encode_basestring(key)}:")
-            _write_json(value[key], put)
-            separator = ","
-        put("}")
-    elif kind in (list, tuple) and value:
-        separator = "["
-        for item in value:
-            put(separator)
-            _write_json(item, put)
-            separator = ","
-        put("]")
-    elif kind is bool:
-        put("true" if value else "false")
-    elif kind is int and abs(value) <= _LARGEST_INTEGER:
-        put(str(value))
-    else:
-        put(rfc8785.dumps(value).decode("utf-8"))
+        return encode_basestring(value)
+    if kind is dict:
+        members = [spelled + _json_text(value[key]) for key, spelled in _ordered_keys(tuple(value))]
+        return "{" + ",".join(members) + "}"
+    if kind is list or kind is tuple:
+        return "[" + ",".join([_json_text(item) for item in value]) + "]"
+    if kind is bool:
+        return "true" if value else "false"
+    if value is None:
+        return "null"
+    if kind is int and -_LARGEST_INTEGER <= value <= _LARGEST_INTEGER:
+        return str(value)
+    return rfc8785.dumps(value).decode("utf-8")
 
 
-def _ordered_keys(value: dict[Any, Any]) -> list[str]:
-    """The keys by their UTF-16 code units (RFC 8785 section 3.2.3), which for ASCII is their order as text."""
+@lru_cache(maxsize=4096)
+def _ordered_keys(keys: tuple[Any, ...]) -> tuple[tuple[str, str], ...]:
+    """Each key with its spelling and colon, by UTF-16 code units (RFC 8785 section 3.2.3).
+
+    For ASCII that is their order as text. Objects come in few shapes, so each is ordered once.
+    """
     try:
-        plain = "".join(value).isascii()
+        plain = "".join(keys).isascii()
     except TypeError as error:
         raise rfc8785.CanonicalizationError("object keys must be strings") from error
-    return sorted(value) if plain else sorted(value, key=lambda key: key.encode("utf-16-be"))
+    ordered = sorted(keys) if plain else sorted(keys, key=lambda key: str(key).encode("utf-16-be"))
+    return tuple((key, encode_basestring(key) + ":") for key in ordered)
 
 
 def _reason(error: Exception) -> str:
