@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 BATCH_CHARACTERS = 4_000_000
 
+# Arrow's own pools keep some 30 MB a process that the system would have back, and a build has several processes.
+# Arrow looks here when it is first imported, also in the processes that are started from this one.
+os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+
 DOCUMENT_COLUMNS = {
     "uri": "string",
     "title": "string",
