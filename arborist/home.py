@@ -50,6 +50,19 @@ class Home:
         return self.root / "sweeps" / f"{name}.parquet"
 
     @property
+    def signing_key_file(self) -> Path:
+        """The private key that checkpoints are signed with unless another is given."""
+        return self.root / "keys" / "checkpoint.pem"
+
+    @property
+    def public_key_file(self) -> Path:
+        return self.root / "keys" / "checkpoint.vkey"
+
+    def checkpoint_file(self, size: int) -> Path:
+        """The signed note over the first `size` events."""
+        return self.root / "checkpoints" / f"{size:012d}.txt"
+
+    @property
     def evaluations_folder(self) -> Path:
         return self.root / "evaluations"
 

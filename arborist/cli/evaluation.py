@@ -37,6 +37,7 @@ from arborist.evaluation.regression import Tolerances, parsed_tolerance
 from arborist.evaluation.retriever import DeclaredRetriever, ProvenanceDeclaring, Retriever, RetrieverContext
 from arborist.evaluation.store import EvaluationStore
 from arborist.evaluation.trec import write_trec
+from arborist.home import Home
 
 SECONDS_PER_DAY = 86_400
 
@@ -272,7 +273,7 @@ def evaluations_purge(*, days: int | None, home: Path) -> None:
 
 
 def _store(home: Path) -> EvaluationStore:
-    return EvaluationStore(home / "evaluations")
+    return EvaluationStore(Home(home).evaluations_folder)
 
 
 def _found_set(name: str, folder: Path) -> GradedSet:

@@ -3,12 +3,13 @@
 A leaf is the leaf hash of the 32 bytes of an event's own hash, which binds everything else of the event.
 """
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from arborist.errors import LedgerError, ProofError
+from arborist.files import write_replacing
+from arborist.home import Home
 from arborist.merkle import Frontier, consistency_proof, inclusion_proof, tree_root
 from arborist.providence.audit_events import EventType, NewEvent, event_leaf
 from arborist.providence.checkpoint import Checkpoint, SigningKey, VerifierKey
@@ -83,7 +84,7 @@ def log_origin(first_hash: str) -> str:
 
 
 def public_key_file(home: Path) -> Path:
-    return home / "keys" / "checkpoint.vkey"
+    return Home(home).public_key_file
 
 
 def sign_checkpoint(home: Path, ledger: Ledger, key: SigningKey) -> SignedCheckpoint:
@@ -105,9 +106,9 @@ def sign_checkpoint(home: Path, ledger: Ledger, key: SigningKey) -> SignedCheckp
     note = key.sign(checkpoint)
     verifier = key.verifier(checkpoint.origin)
     ledger.append_event(NewEvent(EventType.CHECKPOINT_SIGNED, checkpoint_payload(checkpoint, verifier, note)))
-    path = home / "checkpoints" / f"{checkpoint.size:012d}.txt"
-    _write(path, note)
-    _write(public_key_file(home), verifier.text() + "\n")
+    path = Home(home).checkpoint_file(checkpoint.size)
+    write_replacing(path, note.encode("utf-8"))
+    write_replacing(public_key_file(home), f"{verifier.text()}\n".encode())
     return SignedCheckpoint(note, verifier, path)
 
 
@@ -129,11 +130,3 @@ def checkpoint_payload(checkpoint: Checkpoint, key: VerifierKey, note: str) -> d
         "public_key": key.text(),
         "note": note,
     }
-
-
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.write_text(text, encoding="utf-8")
-    draft.replace(path)

@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from arborist.errors import InputError, ProofError
 from arborist.hashing import hash_bytes
+from arborist.home import Home
 from arborist.merkle import HASH_SIZE
 
 ED25519 = b"\x01"
@@ -105,7 +106,7 @@ class SigningKey:
     @classmethod
     def of_home(cls, home: Path) -> "SigningKey":
         """The key of that home, made on first use, for its owner's eyes only."""
-        path = home / "keys" / "checkpoint.pem"
+        path = Home(home).signing_key_file
         if not path.exists():
             _make_key(path)
         return cls.from_file(path)

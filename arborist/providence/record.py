@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from arborist.answering.run_dag import RunDag, cache_key
+from arborist.corpus.snapshot import CorpusSnapshot
 from arborist.errors import InputError
 from arborist.hashing import Domain, canonical_json, hash_json
 from arborist.merkle import leaf_hash, tree_root
@@ -230,7 +231,7 @@ def row_root(columns: Mapping[str, Any], sources: Sequence[RecordSource]) -> str
 
 def snapshot_root(shard_ids: Sequence[Sequence[str]]) -> str:
     """Root, in hex, of the snapshot that a plan searched: a leaf `[shard, root]` each, in the plan's order."""
-    return tree_root([leaf_hash(canonical_json(list(item))) for item in shard_ids]).hex()
+    return CorpusSnapshot(tuple((shard, root) for shard, root in shard_ids)).root
 
 
 def cache_key_domain(key: str, dag: RunDag, keywords: Sequence[str] | None) -> str | None:

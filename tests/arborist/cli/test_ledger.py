@@ -3,47 +3,14 @@
 import json
 import shutil
 import sqlite3
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from arborist.cli.main import main
 from arborist.clock import FixedClock
 from arborist.providence.ledger import Ledger
+from tests.arborist.cli.conftest import Arborist
 from tests.arborist.providence.proven import ProvenHome
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a command left behind."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-Arborist = Callable[..., Result]
-
-
-@pytest.fixture
-def arborist(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Arborist:
-    """Run the command line in this process, which is faster than a process each."""
-
-    def command(*arguments: str | Path) -> Result:
-        monkeypatch.setattr(sys, "argv", ["arborist", *map(str, arguments)])
-        capsys.readouterr()
-        code: object = 0
-        try:
-            main()
-        except SystemExit as exit_:
-            code = exit_.code
-        printed = capsys.readouterr()
-        return Result(code if isinstance(code, int) else 0, printed.out, printed.err)
-
-    return command
 
 
 @pytest.fixture(scope="module")
