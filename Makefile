@@ -81,7 +81,7 @@ test-llm: setup ## the pipeline over a real language model, which is downloaded 
 	$(BIN)/python -m pytest -m slow -s tests/arborist/answering/test_llama_server.py
 
 lock: setup ## resolve requirements.lock anew, for Python 3.11 to 3.13
-	$(BIN)/uv pip compile pyproject.toml --extra dev --extra browse --universal --python-version 3.11 --generate-hashes \
+	$(BIN)/uv pip compile pyproject.toml --extra dev --extra browse --extra fast --universal --python-version 3.11 --generate-hashes \
 		--no-strip-extras --no-emit-index-url --no-header --upgrade --output-file requirements.lock
 
 clean:
