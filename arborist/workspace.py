@@ -3,11 +3,14 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from arborist.clock import Clock, SystemClock
 from arborist.corpus.config import CorpusConfig, load_corpus_config
-from arborist.corpus.store import Corpus
 from arborist.home import Home
+
+if TYPE_CHECKING:
+    from arborist.corpus.store import Corpus
 
 HOME_VARIABLE = "ARBORIST_HOME"
 DEFAULT_HOME = Path("var")
@@ -28,5 +31,8 @@ class Workspace:
         return cls(Home(home.absolute()), load_corpus_config(config), clock or SystemClock())
 
     @cached_property
-    def corpus(self) -> Corpus:
+    def corpus(self) -> "Corpus":
+        # Many name a workspace, to read its settings or its paths; shards are opened by few.
+        from arborist.corpus.store import Corpus
+
         return Corpus(self.home, self.config)

@@ -7,8 +7,8 @@ import json
 
 import dagster as dg
 
-from arborist.retrieval_audit.bundle_folders import bundle_digest, bundle_inputs
-from assets.retrieval_audit import AUDIT_BUNDLES, RETAINED_RETRIEVAL_AUDIT, is_partition_key
+from assets.names import RETAINED_RETRIEVAL_AUDIT
+from assets.retrieval_audit import AUDIT_BUNDLES, is_partition_key
 from resources.workspace import WorkspaceResource
 
 
@@ -22,6 +22,9 @@ def audit_bundles_changed(context: dg.SensorEvaluationContext, workspace: Worksp
 
     A bundle whose name Dagster cannot have as a partition is left out, and named in the log.
     """
+    # Every process that loads the definitions loads this; only the daemon's ticks need the engine.
+    from arborist.retrieval_audit.bundle_folders import bundle_digest, bundle_inputs
+
     bundles = bundle_inputs(workspace.workspace.home.audits_folder)
     named = [name for name in bundles if is_partition_key(name)]
     skipped = [name for name in bundles if name not in named]

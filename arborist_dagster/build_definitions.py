@@ -14,7 +14,8 @@ from arborist_dagster.schedules import promote_hourly, verify_ledger_nightly
 from arborist_dagster.settings import Settings
 from assets.corpus import corpus_assets
 from assets.corpus_checks import CORPUS_CHECKS
-from assets.evaluation import evaluation_assets, evaluation_checks
+from assets.evaluation import evaluation_assets
+from assets.evaluation_checks import EVALUATION_CHECKS
 from assets.ledger import LEDGER_CHECKS, providence_ledger
 from assets.questions import question_sweep
 from assets.retrieval_audit import RETRIEVAL_AUDIT_CHECKS, retained_retrieval_audit
@@ -26,9 +27,10 @@ from resources.workspace import WorkspaceResource
 def build_definitions(settings: Settings) -> dg.Definitions:
     """All assets, checks, jobs and resources over one home. Raises ConfigError for a bad `corpus.toml`."""
     config = load_corpus_config(settings.config)
+    evaluation = evaluation_assets(settings.config)
     made = [
         *corpus_assets(config),
-        *evaluation_assets(settings.config),
+        *evaluation,
         question_sweep,
         self_providence,
         retained_retrieval_audit,
@@ -40,7 +42,7 @@ def build_definitions(settings: Settings) -> dg.Definitions:
             *CORPUS_CHECKS,
             *LEDGER_CHECKS,
             *SELF_PROVIDENCE_CHECKS,
-            *evaluation_checks(settings.config),
+            *(EVALUATION_CHECKS if evaluation else ()),
             *RETRIEVAL_AUDIT_CHECKS,
         ],
         jobs=jobs_over(assets),

@@ -13,15 +13,8 @@ from arborist_dagster.build_definitions import build_definitions
 from arborist_dagster.event_log import catch_up, is_recorded, recorded_versions
 from arborist_dagster.instance import STARTED_BY_BUILD, end_dead_builds
 from arborist_dagster.settings import Settings
-from assets.corpus_reports import (
-    CORPUS_SNAPSHOT,
-    DOCUMENT_CHUNKS,
-    FTS_INDEX,
-    SOURCE_DOCUMENTS,
-    current_reports,
-    read_manifests,
-    snapshot_report,
-)
+from assets.corpus_reports import current_reports, read_manifests, snapshot_report
+from assets.names import CORPUS_SNAPSHOT, DOCUMENT_CHUNKS, FTS_INDEX, SOURCE_DOCUMENTS
 from assets.ranges import contiguous, range_tags
 
 

@@ -11,7 +11,7 @@ import dagster as dg
 
 from arborist_dagster.instance import AT_WORK, end_dead_builds_of
 from arborist_dagster.jobs import BUILD_SHARDS, READ_SOURCES
-from assets.corpus_reports import CORPUS_SNAPSHOT, DOCUMENT_CHUNKS, FTS_INDEX, SOURCE_DOCUMENTS
+from assets.names import CORPUS_SNAPSHOT, DOCUMENT_CHUNKS, FTS_INDEX, SOURCE_DOCUMENTS
 from assets.ranges import contiguous, covered, range_tags
 from resources.workspace import WorkspaceResource
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import dagster as dg
 
-from assets.corpus_reports import CORPUS_SNAPSHOT, DOCUMENT_CHUNKS, FTS_INDEX, SOURCE_DOCUMENTS
-from assets.questions import LEDGER_ASSET, answer_questions
+from assets.names import CORPUS_SNAPSHOT, DOCUMENT_CHUNKS, FTS_INDEX, PROVIDENCE_LEDGER, SOURCE_DOCUMENTS
+from assets.questions import answer_questions
 
 READ_SOURCES = dg.define_asset_job(
     "read_sources",
@@ -25,7 +25,7 @@ VERIFY_EVERYTHING = dg.define_asset_job(
 )
 VERIFY_LEDGER = dg.define_asset_job(
     "verify_ledger",
-    selection=dg.AssetSelection.checks_for_assets(LEDGER_ASSET),
+    selection=dg.AssetSelection.checks_for_assets(PROVIDENCE_LEDGER),
     description="Recompute every record and event of the ledger, and replay the latest records.",
 )
 EVALUATE_RETRIEVAL = dg.define_asset_job(

@@ -4,12 +4,15 @@ A tick reads a few index entries of the ledger and does nothing else, so that it
 ledger is. The cursor holds what was last asked for, so that one cause asks for one run, also while that run waits.
 """
 
+from typing import TYPE_CHECKING
+
 import dagster as dg
 
-from arborist.providence.ledger import Ledger
-from arborist.providence.pass_mark import PromotionDue, promotion_due
 from arborist_dagster.jobs import PROMOTE_ANSWERS
 from resources.workspace import WorkspaceResource
+
+if TYPE_CHECKING:
+    from arborist.providence.pass_mark import PromotionDue
 
 CAUSE_TAG = "arborist/cause"
 
@@ -40,7 +43,11 @@ def falsification_sensor(context: dg.SensorEvaluationContext, workspace: Workspa
     return _asked_once(context, due, str(due.fallen), f"fallen: event {due.fallen}")
 
 
-def _due(workspace: WorkspaceResource) -> PromotionDue | None:
+def _due(workspace: WorkspaceResource) -> "PromotionDue | None":
+    # Every process that loads the definitions loads this; only the daemon's ticks need the engine.
+    from arborist.providence.ledger import Ledger
+    from arborist.providence.pass_mark import promotion_due
+
     opened = workspace.workspace
     if not opened.home.ledger_file.is_file():
         return None
@@ -49,7 +56,7 @@ def _due(workspace: WorkspaceResource) -> PromotionDue | None:
 
 
 def _asked_once(
-    context: dg.SensorEvaluationContext, due: PromotionDue, cut_off: str, cause: str
+    context: dg.SensorEvaluationContext, due: "PromotionDue", cut_off: str, cause: str
 ) -> dg.SensorResult:
     """A request keyed by ledger head and cut-off; none where the last one had the same head or cut-off."""
     last_head, _, last_cut_off = (context.cursor or "").partition(" ")

@@ -2,38 +2,23 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import dagster as dg
 
 from arborist.corpus.chunking import Chunker
 from arborist.corpus.config import CorpusConfig
-from arborist.corpus.shard import INDEX_VERSION
-from arborist.corpus.store import Corpus
-from arborist.corpus.work import (
-    Outcome,
-    chunk_shard,
-    chunks_since,
-    index_shard,
-    index_since,
-    over_shards,
-    over_sources,
-)
+from arborist.corpus.tokenizer import INDEX_VERSION
 from arborist.progress import done
-from assets.corpus_reports import (
-    DOCUMENT_CHUNKS,
-    FTS_INDEX,
-    SOURCE_DOCUMENTS,
-    chunks_report,
-    index_report,
-    read_manifests,
-    snapshot_report,
-    source_report,
-)
+from assets.names import DOCUMENT_CHUNKS, FTS_INDEX, SOURCE_DOCUMENTS
 from assets.requests import asked_at
 from assets.tables import column_schema, markdown_table
 from assets.versions import AssetReport, inputs_seen, materialized
 from resources.workspace import WorkspaceResource
+
+if TYPE_CHECKING:
+    from arborist.corpus.store import Corpus
+    from arborist.corpus.work import Outcome
 
 T = TypeVar("T")
 
@@ -115,6 +100,9 @@ def _source_documents(partitions: CorpusPartitions) -> dg.AssetsDefinition:
 
         Entries that a source leaves out (`on_error = "skip"`) are counted here and listed in `skipped.jsonl`.
         """
+        from arborist.corpus.work import over_sources
+        from assets.corpus_reports import source_report
+
         outcomes = over_sources(workspace.corpus, context.partition_keys)
         manifests = [outcome.result for outcome in outcomes if outcome.result is not None]
         totals = {
@@ -149,6 +137,9 @@ def _document_chunks(partitions: CorpusPartitions, chunking_version: str) -> dg.
 
         The code version is the chunking version: splitter, its version, and its parameters.
         """
+        from arborist.corpus.work import chunk_shard, chunks_since
+        from assets.corpus_reports import chunks_report, read_manifests
+
         corpus = workspace.corpus
         seen = inputs_seen(context.instance, [SOURCE_DOCUMENTS])
         outcomes = _over_shards(context, corpus, chunk_shard, chunks_since, "chunks")
@@ -178,6 +169,9 @@ def _fts_index(partitions: CorpusPartitions) -> dg.AssetsDefinition:
 
         Built aside and renamed over, so questions are answered from the old file until the new one is whole.
         """
+        from arborist.corpus.work import index_shard, index_since
+        from assets.corpus_reports import index_report
+
         seen = inputs_seen(context.instance, [DOCUMENT_CHUNKS])
         outcomes = _over_shards(context, workspace.corpus, index_shard, index_since, "index")
         home = workspace.workspace.home
@@ -189,12 +183,14 @@ def _fts_index(partitions: CorpusPartitions) -> dg.AssetsDefinition:
 
 def _over_shards(
     context: dg.AssetExecutionContext,
-    corpus: Corpus,
-    step: Callable[[Corpus, str], T],
-    made_since: Callable[[Corpus, str, float], T | None],
+    corpus: "Corpus",
+    step: Callable[["Corpus", str], T],
+    made_since: Callable[["Corpus", str, float], T | None],
     name: str,
-) -> list[Outcome[T]]:
+) -> list["Outcome[T]"]:
     """The outcome for every shard of the run; what another run made since this one was asked for is taken over."""
+    from arborist.corpus.work import Outcome, over_shards
+
     shards, moment = context.partition_keys, asked_at(context)
     found = {shard: made for shard in shards if (made := made_since(corpus, shard, moment)) is not None}
     if found:
@@ -214,7 +210,7 @@ def _shard_totals(reports: Sequence[AssetReport]) -> dict[str, int]:
 
 def _reported(
     context: dg.AssetExecutionContext,
-    outcomes: Sequence[Outcome[Any]],
+    outcomes: Sequence["Outcome[Any]"],
     reports: list[AssetReport],
     totals: Mapping[str, Any],
     seen: Mapping[str, str],
@@ -238,6 +234,8 @@ def _reported(
 @dg.asset(deps=[FTS_INDEX], group_name=GROUP, kinds={"sqlite"})
 def corpus_snapshot(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> dg.MaterializeResult:
     """All shards that can be searched now, each at its root, and one root over them."""
+    from assets.corpus_reports import snapshot_report
+
     seen = inputs_seen(context.instance, [FTS_INDEX])
     result = snapshot_report(workspace.corpus).result(seen)
     done("corpus snapshot")

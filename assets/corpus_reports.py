@@ -10,13 +10,9 @@ from arborist.corpus.snapshot import CorpusSnapshot
 from arborist.corpus.source_documents import SourceManifest, read_manifest
 from arborist.corpus.store import Corpus
 from arborist.home import Home
+from assets.names import CORPUS_SNAPSHOT, DOCUMENT_CHUNKS, FTS_INDEX, SOURCE_DOCUMENTS
 from assets.tables import markdown_table
 from assets.versions import AssetReport, together
-
-SOURCE_DOCUMENTS = "source_documents"
-DOCUMENT_CHUNKS = "document_chunks"
-FTS_INDEX = "fts_index"
-CORPUS_SNAPSHOT = "corpus_snapshot"
 
 Manifests = Mapping[str, SourceManifest]
 

@@ -2,10 +2,7 @@
 
 import dagster as dg
 
-from arborist.answering.ask import open_asker
-from arborist.providence.fsck import fsck
-from arborist.providence.ledger import Ledger
-from arborist.providence.replay import Outcome, replay
+from assets.names import PROVIDENCE_LEDGER
 from assets.tables import markdown_table
 from resources.workspace import WorkspaceResource
 
@@ -21,6 +18,8 @@ REPLAYED_RECORDS = 20
 )
 def providence_ledger(workspace: WorkspaceResource) -> dg.ObserveResult:
     """Observe the ledger."""
+    from arborist.providence.ledger import Ledger
+
     home = workspace.workspace.home
     if not home.ledger_file.is_file():
         return dg.ObserveResult(data_version=dg.DataVersion("empty"), metadata={"events": 0, "records": 0})
@@ -41,9 +40,11 @@ def providence_ledger(workspace: WorkspaceResource) -> dg.ObserveResult:
     )
 
 
-@dg.asset_check(asset="providence_ledger")
+@dg.asset_check(asset=PROVIDENCE_LEDGER)
 def run_dag_verifies(workspace: WorkspaceResource) -> dg.AssetCheckResult:
     """Every record's run DAG recomputes from its stored parts, and the log of events is whole."""
+    from arborist.providence.fsck import fsck
+
     home = workspace.workspace.home
     if not home.ledger_file.is_file():
         return dg.AssetCheckResult(passed=True, description="nothing has been asked yet", metadata={"records": 0})
@@ -72,12 +73,16 @@ def run_dag_verifies(workspace: WorkspaceResource) -> dg.AssetCheckResult:
     )
 
 
-@dg.asset_check(asset="providence_ledger")
+@dg.asset_check(asset=PROVIDENCE_LEDGER)
 def records_replay(workspace: WorkspaceResource) -> dg.AssetCheckResult:
     """The latest records, executed again from their stored plans, give the digests that were recorded.
 
     A record whose corpus or policy has moved since cannot be compared and does not fail; one that diverged does.
     """
+    from arborist.answering.ask import open_asker
+    from arborist.providence.ledger import Ledger
+    from arborist.providence.replay import Outcome, replay
+
     opened = workspace.workspace
     if not opened.home.ledger_file.is_file():
         return dg.AssetCheckResult(passed=True, description="nothing has been asked yet", metadata={"replayed": 0})

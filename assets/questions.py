@@ -1,29 +1,20 @@
 """Questions asked as a job: from the launchpad or a file, and the sweep that measures what keywords gain."""
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import dagster as dg
 from pydantic import Field
 
-from arborist.answering.ask import open_asker
-from arborist.answering.sweep import (
-    BARE,
-    MODES,
-    WITH_KEYWORDS,
-    SweepQuestion,
-    read_questions,
-    sweep,
-    write_sweep,
-)
 from arborist.errors import InputError
-from arborist.providence.ledger import Ledger
-from arborist.retrieval.retrieve import Query
+from assets.names import CORPUS_SNAPSHOT, PROVIDENCE_LEDGER
 from assets.tables import column_schema, markdown_table
 from resources.workspace import WorkspaceResource
 
+if TYPE_CHECKING:
+    from arborist.answering.sweep import SweepQuestion
+
 GROUP = "providence"
-LEDGER_ASSET = "providence_ledger"
 
 SWEEP_SCHEMA = column_schema(
     {
@@ -80,6 +71,11 @@ def answers(
     context: dg.OpExecutionContext, config: QuestionsConfig, workspace: WorkspaceResource
 ) -> dg.Output[list[str]]:
     """Answers each question and records it in the ledger; gives the cache keys of the records."""
+    from arborist.answering.ask import open_asker
+    from arborist.answering.sweep import MODES
+    from arborist.providence.ledger import Ledger
+    from arborist.retrieval.retrieve import Query
+
     opened = workspace.workspace
     asked = _questions(config, opened.config.path.parent)
     replies = []
@@ -110,11 +106,15 @@ def answers(
         "events": events,
         "head": head,
     }
-    context.log_event(dg.AssetObservation(LEDGER_ASSET, metadata=metadata, tags={"dagster/data_version": head}))
+    context.log_event(
+        dg.AssetObservation(PROVIDENCE_LEDGER, metadata=metadata, tags={"dagster/data_version": head})
+    )
     return dg.Output([reply.record.cache_key for reply in replies], metadata=metadata)
 
 
-def _questions(config: QuestionsConfig, folder: Path) -> list[SweepQuestion]:
+def _questions(config: QuestionsConfig, folder: Path) -> list["SweepQuestion"]:
+    from arborist.answering.sweep import SweepQuestion, read_questions
+
     if bool(config.question.strip()) == bool(config.file):
         raise InputError("launchpad: config of `answers`: give either `question` or `file`")
     if config.question:
@@ -130,13 +130,17 @@ def answer_questions() -> None:
 
 
 @dg.asset(
-    deps=["corpus_snapshot"],
+    deps=[CORPUS_SNAPSHOT],
     group_name=GROUP,
     kinds={"python", "parquet"},
     metadata={"dagster/column_schema": SWEEP_SCHEMA},
 )
 def question_sweep(config: SweepConfig, workspace: WorkspaceResource) -> dg.MaterializeResult:
     """Each question asked bare and with its keywords; every answer is recorded in the ledger."""
+    from arborist.answering.ask import open_asker
+    from arborist.answering.sweep import BARE, MODES, WITH_KEYWORDS, read_questions, sweep, write_sweep
+    from arborist.providence.ledger import Ledger
+
     if not config.questions:
         # A backfill of everything has no config, and holds an asset without a materialization for failed.
         return dg.MaterializeResult(metadata={"questions": 0})

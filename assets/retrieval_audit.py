@@ -8,20 +8,19 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
-from arborist.providence.ledger import Ledger
-from arborist.providence.record_audits import RecordAudit, sampled_audits
-from arborist.providence.retrieval_audit import verify_bundle_file
-from arborist.retrieval_audit.bundle_folders import INPUT_NAME, bundle_digest, bundle_inputs
+from assets.names import PROVIDENCE_LEDGER, RETAINED_RETRIEVAL_AUDIT
 from assets.tables import markdown_table
 from assets.versions import DATA_VERSION, AssetReport, materialized
 from resources.workspace import WorkspaceResource
 
+if TYPE_CHECKING:
+    from arborist.providence.record_audits import RecordAudit
+
 GROUP = "retrieval_audit"
-RETAINED_RETRIEVAL_AUDIT = "retained_retrieval_audit"
 SAMPLED_RECORDS = 5
 
 NOT_REQUESTED, NOT_AUDITED = "not-requested", "not-audited"
@@ -51,6 +50,9 @@ def retained_retrieval_audit(
 
 
 def _audited(folder: Path) -> AssetReport:
+    from arborist.providence.retrieval_audit import verify_bundle_file
+    from arborist.retrieval_audit.bundle_folders import INPUT_NAME, bundle_digest
+
     digest = bundle_digest(folder)
     report = verify_bundle_file(folder / INPUT_NAME)
     return AssetReport(RETAINED_RETRIEVAL_AUDIT, folder.name, digest, _metadata(folder, report))
@@ -106,6 +108,8 @@ def retrieval_audit_structure(
 
     A bundle that was not audited as it stands now counts as open.
     """
+    from arborist.retrieval_audit.bundle_folders import INPUT_NAME, bundle_inputs
+
     bundles = bundle_inputs(workspace.workspace.home.audits_folder)
     outcomes = [_last_outcome(context.instance, name, path.parent) for name, path in bundles.items()]
     remedy = (
@@ -115,6 +119,8 @@ def retrieval_audit_structure(
 
 
 def _last_outcome(instance: dg.DagsterInstance, name: str, folder: Path) -> _Outcome:
+    from arborist.retrieval_audit.bundle_folders import bundle_digest
+
     if not is_partition_key(name):
         return _Outcome(ascii(name), NOT_AUDITED, {"no partition can have this name": 1})
     wanted = dg.AssetRecordsFilter(dg.AssetKey(RETAINED_RETRIEVAL_AUDIT), asset_partitions=[name])
@@ -126,7 +132,7 @@ def _last_outcome(instance: dg.DagsterInstance, name: str, folder: Path) -> _Out
     return _Outcome(name, str(event.metadata["structural_status"].value), codes if isinstance(codes, dict) else {})
 
 
-@dg.asset_check(asset="providence_ledger")
+@dg.asset_check(asset=PROVIDENCE_LEDGER)
 def retrieval_audit(workspace: WorkspaceResource) -> dg.AssetCheckResult:
     """Retrieval of a sample of records, repeated and audited: every hit is proven up to the root of its shard.
 
@@ -146,7 +152,10 @@ def retrieval_audit(workspace: WorkspaceResource) -> dg.AssetCheckResult:
     return _result(outcomes, "record", nothing, remedy, more)
 
 
-def _sample(workspace: WorkspaceResource) -> list[RecordAudit]:
+def _sample(workspace: WorkspaceResource) -> list["RecordAudit"]:
+    from arborist.providence.ledger import Ledger
+    from arborist.providence.record_audits import sampled_audits
+
     opened = workspace.workspace
     if not opened.home.ledger_file.is_file():
         return []

@@ -1,18 +1,19 @@
 """Self-providence: answers that have cooled, as documents, chunks and an index of their own."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import dagster as dg
 from pydantic import Field
 
-from arborist.providence.gates import GatePolicy
-from arborist.providence.ledger import Ledger
-from arborist.providence.promoted_shards import PromotedShards
-from arborist.providence.promotion import Promoter, PromotionReport
-from arborist.providence.promotion_checks import PromotionFault, evidence_faults, gate_faults, lineage_faults
-from arborist.workspace import Workspace
+from assets.names import PROVIDENCE_LEDGER, SELF_PROVIDENCE
 from assets.tables import markdown_table
 from resources.workspace import WorkspaceResource
+
+if TYPE_CHECKING:
+    from arborist.providence.promotion import PromotionReport
+    from arborist.providence.promotion_checks import PromotionFault
+    from arborist.workspace import Workspace
 
 GROUP = "providence"
 NOTHING_PROMOTED = "nothing has been promoted yet"
@@ -26,12 +27,16 @@ class PromotionConfig(dg.Config):  # type: ignore[misc]
     )
 
 
-@dg.asset(deps=["providence_ledger"], group_name=GROUP, kinds={"sqlite", "parquet"})
+@dg.asset(deps=[PROVIDENCE_LEDGER], group_name=GROUP, kinds={"sqlite", "parquet"})
 def self_providence(config: PromotionConfig, workspace: WorkspaceResource) -> dg.MaterializeResult:
     """STRICT answers past their kindergarten window, made sources: their documents, chunks and index shards.
 
     A pass looks at what is new or has fallen since the last one. The data version is the root over the shards.
     """
+    from arborist.providence.ledger import Ledger
+    from arborist.providence.promoted_shards import PromotedShards
+    from arborist.providence.promotion import Promoter
+
     opened = workspace.workspace
     with Ledger.open(opened.home.root, opened.clock) as ledger:
         report = Promoter.of(
@@ -54,7 +59,7 @@ def self_providence(config: PromotionConfig, workspace: WorkspaceResource) -> dg
     )
 
 
-def _report_metadata(report: PromotionReport) -> Mapping[str, object]:
+def _report_metadata(report: "PromotionReport") -> Mapping[str, object]:
     counts = ("promoted", "superseded", "retired", "unchanged", "examined", "repeated")
     gates = [("waiting", gate, count) for gate, count in report.waiting.items()]
     gates += [("rejected", gate, count) for gate, count in report.rejected.items()]
@@ -70,7 +75,7 @@ def _report_metadata(report: PromotionReport) -> Mapping[str, object]:
     }
 
 
-def _fault_result(faults: Sequence[PromotionFault], sound: str, remedy: str) -> dg.AssetCheckResult:
+def _fault_result(faults: Sequence["PromotionFault"], sound: str, remedy: str) -> dg.AssetCheckResult:
     wrong = [fault for fault in faults if not fault.moved]
     return dg.AssetCheckResult(
         passed=not faults,
@@ -86,13 +91,17 @@ def _fault_result(faults: Sequence[PromotionFault], sound: str, remedy: str) -> 
     )
 
 
-def _has_ledger(workspace: Workspace) -> bool:
+def _has_ledger(workspace: "Workspace") -> bool:
     return workspace.home.ledger_file.is_file()
 
 
-@dg.asset_check(asset="self_providence")
+@dg.asset_check(asset=SELF_PROVIDENCE)
 def promoted_answers_pass_gates(workspace: WorkspaceResource) -> dg.AssetCheckResult:
     """No promoted answer violates a gate today, nor did its window when it was promoted."""
+    from arborist.providence.gates import GatePolicy
+    from arborist.providence.ledger import Ledger
+    from arborist.providence.promotion_checks import gate_faults
+
     opened = workspace.workspace
     if not _has_ledger(opened):
         return _fault_result([], NOTHING_PROMOTED, "")
@@ -105,9 +114,12 @@ def promoted_answers_pass_gates(workspace: WorkspaceResource) -> dg.AssetCheckRe
     )
 
 
-@dg.asset_check(asset="self_providence", blocking=True)
+@dg.asset_check(asset=SELF_PROVIDENCE, blocking=True)
 def served_answers_stand(workspace: WorkspaceResource) -> dg.AssetCheckResult:
     """The record of every promoted answer that the index serves is live, and so is every ancestor of it."""
+    from arborist.providence.ledger import Ledger
+    from arborist.providence.promotion_checks import lineage_faults
+
     opened = workspace.workspace
     if not _has_ledger(opened):
         return _fault_result([], NOTHING_PROMOTED, "")
@@ -120,12 +132,15 @@ def served_answers_stand(workspace: WorkspaceResource) -> dg.AssetCheckResult:
     )
 
 
-@dg.asset_check(asset="self_providence")
+@dg.asset_check(asset=SELF_PROVIDENCE)
 def promoted_evidence_recomputes(workspace: WorkspaceResource) -> dg.AssetCheckResult:
     """Every promoted answer recomputes from its record, and the chunks that it cites from the corpus.
 
     Where the corpus has moved on from a cited chunk, that is a warning: the answer is of what was there then.
     """
+    from arborist.providence.ledger import Ledger
+    from arborist.providence.promotion_checks import evidence_faults
+
     opened = workspace.workspace
     if not _has_ledger(opened):
         return _fault_result([], NOTHING_PROMOTED, "")

@@ -15,6 +15,7 @@ BENCHMARKS: dict[str, tuple[str, ...]] = {
     "ledger": ("--records", "2000"),
     "evaluation": (),
     "retrieval_audit": (),
+    "startup": (),
 }
 
 

@@ -5,7 +5,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
-from arborist.corpus.shard import TOKENIZER, Shard
+from arborist.corpus.shard import Shard
+from arborist.corpus.tokenizer import TOKENIZER
 from arborist.policy import RankingPolicy
 from arborist.retrieval.bm25 import summed_statistics
 from arborist.retrieval.posting_kernel_numpy import best_chunks as numpy_kernel

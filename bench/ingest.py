@@ -25,7 +25,8 @@ from typing import Any
 import apsw
 
 from arborist.corpus import tables
-from arborist.corpus.shard import HASH_SIZE_BYTES, TOKENIZER
+from arborist.corpus.shard import HASH_SIZE_BYTES
+from arborist.corpus.tokenizer import TOKENIZER
 from arborist.corpus.work import chunk_shard, index_shard
 from arborist.workspace import Workspace
 from bench.corpus import bench_texts, built_workspace

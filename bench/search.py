@@ -22,7 +22,8 @@ from typing import Any
 
 import apsw
 
-from arborist.corpus.shard import TOKENIZER, Shard
+from arborist.corpus.shard import Shard
+from arborist.corpus.tokenizer import TOKENIZER
 from arborist.retrieval.terms import WORDS, Term, query_terms, tokenizer
 from bench.corpus import bench_questions, bench_texts, built_workspace
 from bench.engines import POLICY, Engine, Hits, own_engines, peer_engines

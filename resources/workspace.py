@@ -2,12 +2,14 @@
 
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import dagster as dg
 from pydantic import Field
 
-from arborist.corpus.store import Corpus
-from arborist.workspace import Workspace
+if TYPE_CHECKING:
+    from arborist.corpus.store import Corpus
+    from arborist.workspace import Workspace
 
 
 class WorkspaceResource(dg.ConfigurableResource):  # type: ignore[misc]
@@ -17,9 +19,12 @@ class WorkspaceResource(dg.ConfigurableResource):  # type: ignore[misc]
     config: str = Field(description="The corpus.toml that says which sources there are.")
 
     @cached_property
-    def workspace(self) -> Workspace:
+    def workspace(self) -> "Workspace":
+        # The definitions hold the resource; only who uses it needs the engine.
+        from arborist.workspace import Workspace
+
         return Workspace.open(Path(self.home), Path(self.config))
 
     @property
-    def corpus(self) -> Corpus:
+    def corpus(self) -> "Corpus":
         return self.workspace.corpus

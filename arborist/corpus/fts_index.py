@@ -9,7 +9,8 @@ import apsw
 from arborist.corpus import tables
 from arborist.corpus.document_chunks import ShardChunks, read_shard_chunks
 from arborist.corpus.posting_sidecar import write_postings
-from arborist.corpus.shard import HASH_SIZE_BYTES, INDEX_VERSION, INDEXES, SCHEMA, Shard, ShardMeta
+from arborist.corpus.shard import HASH_SIZE_BYTES, INDEXES, SCHEMA, Shard, ShardMeta
+from arborist.corpus.tokenizer import INDEX_VERSION
 from arborist.files import replacing
 from arborist.hashing import canonical_json
 from arborist.home import Home

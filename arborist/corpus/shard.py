@@ -16,13 +16,12 @@ import apsw
 
 from arborist.corpus.document import Document
 from arborist.corpus.posting_sidecar import PostingSidecar, read_postings
+from arborist.corpus.tokenizer import TOKENIZER
 from arborist.errors import CorpusError, InputError
 from arborist.hashing import Domain, canonical_json, hash_json
 from arborist.home import Home
 from arborist.merkle import leaf_hash, tree_root
 
-TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")
-INDEX_VERSION = f"fts5/{' '.join(TOKENIZER)}/title,text"
 HASH_SIZE_BYTES = 64 * 1024 * 1024
 # SQLite takes 32,766 parameters in one statement.
 IDS_AT_ONCE = 10_000

@@ -8,8 +8,9 @@ from functools import cached_property
 from arborist.corpus.chunking import Chunker
 from arborist.corpus.config import CorpusConfig
 from arborist.corpus.posting_sidecar import has_postings
-from arborist.corpus.shard import INDEX_VERSION, Shard, ShardMeta, read_shard_meta
+from arborist.corpus.shard import Shard, ShardMeta, read_shard_meta
 from arborist.corpus.snapshot import CorpusSnapshot
+from arborist.corpus.tokenizer import INDEX_VERSION
 from arborist.errors import CorpusError
 from arborist.home import Home
 from arborist.policy import PROVIDENCE_SOURCE

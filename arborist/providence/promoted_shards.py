@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from arborist.corpus.document import Document
 from arborist.corpus.document_chunks import write_document_chunks
 from arborist.corpus.fts_index import write_fts_index
-from arborist.corpus.shard import INDEX_VERSION, ShardMeta, read_shard_meta
+from arborist.corpus.shard import ShardMeta, read_shard_meta
 from arborist.corpus.snapshot import CorpusSnapshot
 from arborist.corpus.source_documents import write_shard_documents
 from arborist.corpus.store import Corpus
+from arborist.corpus.tokenizer import INDEX_VERSION
 from arborist.merkle import leaf_hash, tree_root
 from arborist.policy import PROVIDENCE_SOURCE
 from arborist.providence.ledger import Ledger

@@ -3,7 +3,8 @@
 import random
 from collections.abc import Iterator
 
-from arborist.corpus.shard import TOKENIZER, Shard, ShardFault
+from arborist.corpus.shard import Shard, ShardFault
+from arborist.corpus.tokenizer import TOKENIZER
 from arborist.policy import RankingPolicy
 from arborist.retrieval.bm25 import fts5_statistics
 from arborist.retrieval.fts5_candidates import ScoredChunk, best_by_fts5

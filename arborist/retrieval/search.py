@@ -8,7 +8,8 @@ FTS5; both give the same chunks with the same scores, to the last bit.
 from collections.abc import Sequence
 from itertools import groupby
 
-from arborist.corpus.shard import INDEX_VERSION, TOKENIZER, Shard, StoredChunk
+from arborist.corpus.shard import Shard, StoredChunk
+from arborist.corpus.tokenizer import INDEX_VERSION, TOKENIZER
 from arborist.errors import CorpusError
 from arborist.policy import PROVIDENCE_SOURCE, SELF_REFERENCE, RankingPolicy
 from arborist.retrieval.bm25 import Statistics, summed_statistics

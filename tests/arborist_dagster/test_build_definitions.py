@@ -4,7 +4,7 @@ import dagster as dg
 import pytest
 
 from arborist.corpus.chunking import Chunker
-from arborist.corpus.shard import INDEX_VERSION
+from arborist.corpus.tokenizer import INDEX_VERSION
 from arborist.errors import ConfigError
 from tests.dagster_project import DagsterProject
 

@@ -11,7 +11,8 @@ import pytest
 from arborist.corpus.chunking import Chunker
 from arborist.corpus.document_chunks import write_document_chunks
 from arborist.corpus.fts_index import write_fts_index
-from arborist.corpus.shard import INDEX_VERSION, Shard
+from arborist.corpus.shard import Shard
+from arborist.corpus.tokenizer import INDEX_VERSION
 from arborist.errors import CorpusError
 from arborist.home import Home
 from arborist.policy import RankingPolicy

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from arborist.corpus.document import Document
 from arborist.corpus.posting_sidecar import sidecar_file
-from arborist.corpus.shard import TOKENIZER, Shard
+from arborist.corpus.shard import Shard
+from arborist.corpus.tokenizer import TOKENIZER
 from arborist.home import Home
 from arborist.policy import RankingPolicy
 from arborist.retrieval import postings as postings_module

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arborist.corpus.document import Document
-from arborist.corpus.shard import TOKENIZER, Shard
+from arborist.corpus.shard import Shard
+from arborist.corpus.tokenizer import TOKENIZER
 from arborist.errors import CorpusError
 from arborist.home import Home
 from arborist.policy import BACKGROUND, RankingPolicy

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arborist.corpus.shard import TOKENIZER
+from arborist.corpus.tokenizer import TOKENIZER
 from arborist.policy import RankingPolicy
 from arborist.retrieval.stopwords import ENGLISH_V1
 from arborist.retrieval.terms import WORDS, Term, match_expression, query_terms, tokenizer

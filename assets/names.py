@@ -1,0 +1,13 @@
+"""The names of the assets, for those that speak of assets of another domain."""
+
+SOURCE_DOCUMENTS = "source_documents"
+DOCUMENT_CHUNKS = "document_chunks"
+FTS_INDEX = "fts_index"
+CORPUS_SNAPSHOT = "corpus_snapshot"
+PROVIDENCE_LEDGER = "providence_ledger"
+SELF_PROVIDENCE = "self_providence"
+QUESTION_SWEEP = "question_sweep"
+GOLDEN_QUESTIONS = "golden_questions"
+RETRIEVAL_EVALUATION = "retrieval_evaluation"
+EVALUATION_BASELINE = "evaluation_baseline"
+RETAINED_RETRIEVAL_AUDIT = "retained_retrieval_audit"
