@@ -1,14 +1,14 @@
 """The postings of an FTS5 index, read out of its one segment as arrays.
 
-Reading what FTS5 has written costs a tenth of tokenizing again, and cannot disagree with it. The format is that of
-SQLite's `fts5_index.c`: leaf pages of terms with their doclists; a doclist is row ids as differences, each with
+Reading what FTS5 has written costs a fraction of tokenizing again, and cannot disagree with it. The format is that
+of SQLite's `fts5_index.c`: leaf pages of terms with their doclists; a doclist is row ids as differences, each with
 the size of its position list; a position list is the positions in the first column, then 0x01, the number of the
 other column, and the positions there.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
 from arborist.errors import CorpusError
 
@@ -17,153 +17,193 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SLICE_BYTES = 4 * 1024 * 1024
+PADDING = 16
 PAGE_HEADER_BYTES = 4
 # The row id of a page is its segment, one bit for doclist indexes, five of height, 31 of page number.
 FIRST_SEGMENT = 1 << 37
 NOT_A_LEAF = (1 << 37) - (1 << 31)
-COLUMN_MARK = 1
 
 
 @dataclass(frozen=True, slots=True)
 class PostingSlice:
     """Some of an index's postings, in the order of terms, then rows.
 
-    `terms` are those that begin in the slice. `term_numbers` count from 0 over the whole index. The frequencies
-    say how often the term stands in each of the two columns of a row.
+    `terms` are those that begin in the slice. `holding` says how many of the slice's rows hold the last term of
+    the slice before, which may go on here, and then how many hold each of `terms`. The frequencies say how often
+    the term stands in each of the two columns of a row.
     """
 
     terms: tuple[bytes, ...]
-    term_numbers: "NDArray[np.int64]"
+    holding: "NDArray[np.int64]"
     rows: "NDArray[np.int64]"
     title_frequencies: "NDArray[np.int32]"
     text_frequencies: "NDArray[np.int32]"
 
 
-@dataclass(slots=True)
-class _Stream:
-    """Pages laid end to end, and the runs in them: stretches of a doclist whose first row id is a whole one."""
+@dataclass(frozen=True, slots=True)
+class RunPostings:
+    """The postings of several runs, one run after the other; `counts` says how many each run has."""
 
-    terms_before: int
-    parts: list[bytes] = field(default_factory=list)
-    size: int = 0
-    terms: list[bytes] = field(default_factory=list)
-    run_terms: list[int] = field(default_factory=list)
-    run_starts: list[int] = field(default_factory=list)
-    run_ends: list[int] = field(default_factory=list)
-
-    def append(self, content: bytes) -> None:
-        self.parts.append(content)
-        self.size += len(content)
-
-    def begin_run(self, previous_end: int, start: int) -> None:
-        if self.run_starts:
-            self.run_ends.append(previous_end)
-        self.run_starts.append(start)
-        self.run_terms.append(self.terms_before + len(self.terms) - 1)
+    counts: "NDArray[np.int64]"
+    rows: "NDArray[np.int64]"
+    title_frequencies: "NDArray[np.int32]"
+    text_frequencies: "NDArray[np.int32]"
 
 
-def posting_slices(pages: Iterable[bytes]) -> Iterator[PostingSlice]:
+class RunReader(Protocol):
+    """Reads runs: stretches of a doclist whose first row id is a whole one and no difference."""
+
+    def run_postings(
+        self, stream: "NDArray[np.uint8]", starts: "NDArray[np.int64]", ends: "NDArray[np.int64]"
+    ) -> RunPostings:
+        """The postings of the runs `stream[start:end]`; the stream goes on for some bytes behind the last.
+
+        Raises IndexError where a run is not of the form.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class _Pages:
+    """Neighbouring pages laid end to end with some bytes behind them, and places among them by page.
+
+    Of the first page what comes before `content_starts` is left out, of the last what comes behind `content_ends`.
+    `continuing` is where a page's first row id stands if no term of the page comes before it, else 0.
+    """
+
+    data: bytes
+    content_starts: "NDArray[np.int64]"
+    content_ends: "NDArray[np.int64]"
+    continuing: "NDArray[np.int64]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """The terms that begin on some pages: page, place of the entry, and place of the doclist behind it."""
+
+    terms: tuple[bytes, ...]
+    pages: "NDArray[np.int64]"
+    entries: "NDArray[np.int64]"
+    doclists: "NDArray[np.int64]"
+
+
+def posting_slices(pages: Iterable[bytes], reader: RunReader) -> Iterator[PostingSlice]:
     """The postings on the leaf pages of an optimized index of two columns, a bounded number at a time.
 
     Raises CorpusError for pages of another form.
     """
-    stream = _Stream(0)
-    for page in pages:
-        content_end = int.from_bytes(page[2:4], "big")
-        offsets = _term_offsets(page, content_end)
-        carried_on = int.from_bytes(page[:2], "big")
-        runs_on = bool(carried_on) and (not offsets or carried_on < offsets[0])
-        cut = PAGE_HEADER_BYTES
-        if stream.size >= SLICE_BYTES and (runs_on or offsets):
-            cut = carried_on if runs_on else offsets[0]
-            stream.append(page[PAGE_HEADER_BYTES:cut])
-            yield _decoded(stream)
-            stream = _Stream(stream.terms_before + len(stream.terms))
-        shift = stream.size - cut
-        if runs_on:
-            stream.begin_run(carried_on + shift, carried_on + shift)
-        _add_terms(stream, page, offsets, shift)
-        stream.append(page[cut:content_end])
-    if stream.run_starts:
-        yield _decoded(stream)
+    held: list[bytes] = []
+    size, start = 0, PAGE_HEADER_BYTES
+    try:
+        for page in pages:
+            cut = _first_row_or_term(page)
+            if size >= SLICE_BYTES and cut:
+                yield _decoded([*held, page], start, cut, reader)
+                held, size, start = [], 0, cut
+            held.append(page)
+            size += len(page)
+        if held:
+            yield _decoded(held, start, 0, reader)
+    except (IndexError, ValueError) as error:
+        raise CorpusError("the full-text index is not of the form that its postings can be read from") from error
 
 
-def _term_offsets(page: bytes, content_end: int) -> list[int]:
-    """Where the terms of a page begin: its footer holds the first offset and then differences."""
-    offsets, at, offset = [], content_end, 0
+def _first_row_or_term(page: bytes) -> int:
+    """Where the page's first row id or term stands, whichever comes first; 0 where there is neither."""
+    content_end, first_row = int.from_bytes(page[2:4], "big"), int.from_bytes(page[:2], "big")
+    first_term, at = 0, content_end
     while at < len(page):
-        step, at = _varint(page, at)
-        offset += step
-        offsets.append(offset)
-    return offsets
-
-
-def _add_terms(stream: _Stream, page: bytes, offsets: list[int], shift: int) -> None:
-    """Add the page's terms with their runs; all but the first share a prefix with the one before."""
-    term = b""
-    for place, offset in enumerate(offsets):
-        shared, at = _varint(page, offset) if place else (0, offset)
-        length, at = _varint(page, at)
-        term = term[:shared] + page[at : at + length]
-        # The first byte says which index the term is in, the main one or one of prefixes.
-        stream.terms.append(term[1:])
-        stream.begin_run(offset + shift, at + length + shift)
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """The SQLite varint at `at`, and where it ends; none here is longer than eight bytes."""
-    value = 0
-    while data[at] >= 0x80:
-        value = value << 7 | data[at] & 0x7F
+        first_term = first_term << 7 | page[at] & 0x7F
+        if page[at] < 0x80:
+            break
         at += 1
-    return value << 7 | data[at], at + 1
+    return min(first_row or first_term, first_term or first_row)
 
 
-def _decoded(stream: _Stream) -> PostingSlice:
+def _decoded(held: Sequence[bytes], start: int, cut: int, reader: RunReader) -> PostingSlice:
+    """The postings from `start` in the first page on, to `cut` in the last or to its end."""
     import numpy as np
 
-    data = np.frombuffer(b"".join(stream.parts) + bytes(8), dtype=np.uint8)
-    starts = np.array(stream.run_starts, dtype=np.int64)
-    ends = np.array([*stream.run_ends, stream.size], dtype=np.int64)
-    try:
-        runs, rows, lists, list_ends = _position_lists(data, starts, ends)
-    except IndexError as error:
-        raise CorpusError("the full-text index is not of the form that its postings can be read from") from error
-    titles, texts = _frequencies(data, lists, list_ends)
-    return PostingSlice(tuple(stream.terms), np.array(stream.run_terms, dtype=np.int64)[runs], rows, titles, texts)
+    sizes = np.array([len(page) for page in held], dtype=np.int64)
+    page_starts = np.cumsum(sizes) - sizes
+    data = b"".join([*held, bytes(PADDING)])
+    laid = np.frombuffer(data, dtype=np.uint8)
+    content_ends = page_starts + _big_endian(laid, page_starts + 2)
+    footers = content_ends.copy()
+    first_rows = _big_endian(laid, page_starts)
+    if cut:
+        # What comes behind the cut is the next slice's.
+        content_ends[-1], footers[-1], first_rows[-1] = page_starts[-1] + cut, page_starts[-1] + sizes[-1], 0
+    content_starts = page_starts + PAGE_HEADER_BYTES
+    content_starts[0] = start
+    terms = _terms(data, page_starts, footers, page_starts + sizes)
+    first_terms = np.full(len(held), len(data), dtype=np.int64)
+    first_terms[terms.pages[::-1]] = terms.entries[::-1]
+    continuing = np.where((first_rows > 0) & (page_starts + first_rows < first_terms), page_starts + first_rows, 0)
+    return _read(_Pages(data, content_starts, content_ends, continuing), terms, reader)
 
 
-def _position_lists(
-    data: "NDArray[np.uint8]", starts: "NDArray[np.int64]", ends: "NDArray[np.int64]"
-) -> "tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]":
-    """Run, row and the two ends of every position list, in the order of runs, then rows.
+def _big_endian(data: "NDArray[np.uint8]", places: "NDArray[np.int64]") -> "NDArray[np.int64]":
+    """The integers of two bytes at these places."""
+    import numpy as np
 
-    A list's size has to be read to find the next one, so all runs are walked side by side, one list a step.
+    return data[places].astype(np.int64) << 8 | data[places + 1]
+
+
+def _terms(
+    data: bytes, page_starts: "NDArray[np.int64]", footers: "NDArray[np.int64]", page_ends: "NDArray[np.int64]"
+) -> _Terms:
+    """A page's footer holds the offset of its first term and then differences; each term but the first of a page
+    leaves out a prefix that it shares with the one before.
     """
     import numpy as np
 
-    walked = []
-    runs, at, rows = np.arange(len(starts)), starts, np.zeros(len(starts), dtype=np.int64)
-    while len(runs):
-        step, at = varints(data, at)
-        size, at = varints(data, at)
-        rows = rows + step
-        list_end = at + (size >> 1)
-        walked.append((runs, rows, at, list_end))
-        going_on = list_end < ends[runs]
-        runs, at, rows = runs[going_on], list_end[going_on], rows[going_on]
-    counts = np.bincount(np.concatenate([item[0] for item in walked]), minlength=len(starts))
-    first = np.cumsum(counts) - counts
-    columns = [np.empty(int(counts.sum()), dtype=np.int64) for _ in range(4)]
-    for number, item in enumerate(walked):
-        places = first[item[0]] + number
-        for column, values in zip(columns, item, strict=True):
-            column[places] = values
-    return columns[0], columns[1], columns[2], columns[3]
+    laid = np.frombuffer(data, dtype=np.uint8)
+    lengths = page_ends - footers
+    places = np.repeat(footers - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
+    begins = np.ones(len(places), dtype=np.bool_)
+    begins[1:] = laid[places[:-1]] < 0x80
+    pages = np.repeat(np.arange(len(lengths)), lengths)[begins]
+    steps, _ = varints(laid, places[begins])
+    first = np.ones(len(pages), dtype=np.bool_)
+    first[1:] = pages[1:] != pages[:-1]
+    totals = np.cumsum(steps)
+    before = (totals - steps)[first]
+    entries = totals - before[np.cumsum(first) - 1] + page_starts[pages]
+    shared, at = np.zeros(len(entries), dtype=np.int64), entries.copy()
+    shared[~first], at[~first] = varints(laid, entries[~first])
+    size, at = varints(laid, at)
+    terms, term = [], b""
+    for kept, begin, end in zip(shared.tolist(), at.tolist(), (at + size).tolist(), strict=True):
+        term = term[:kept] + data[begin:end]
+        # The first byte says which index the term is in, the main one or one of prefixes.
+        terms.append(term[1:])
+    return _Terms(tuple(terms), pages, entries, at + size)
+
+
+def _read(pages: _Pages, terms: _Terms, reader: RunReader) -> PostingSlice:
+    """The postings, run by run; contents are laid end to end, since a position list may go over a page's end."""
+    import numpy as np
+
+    spans = list(zip(pages.content_starts.tolist(), pages.content_ends.tolist(), strict=True))
+    stream = b"".join([*(pages.data[start:end] for start, end in spans), bytes(PADDING)])
+    lengths = pages.content_ends - pages.content_starts
+    shifts = np.cumsum(lengths) - lengths - pages.content_starts
+    (continued,) = np.nonzero(pages.continuing)
+    continuing = (pages.continuing + shifts)[continued]
+    starts = np.concatenate((continuing, terms.doclists + shifts[terms.pages]))
+    boundaries = np.concatenate((continuing, terms.entries + shifts[terms.pages]))
+    # Where a page ends behind a term's entry, its doclist begins on the next, and the term has an empty run here.
+    order = np.argsort(boundaries)
+    ends = np.append(boundaries[order][1:], len(stream) - PADDING)
+    run_terms = np.cumsum(order >= len(continuing))
+    read = reader.run_postings(np.frombuffer(stream, dtype=np.uint8), starts[order], ends)
+    holding = np.zeros(len(terms.terms) + 1, dtype=np.int64)
+    np.add.at(holding, run_terms, read.counts)
+    return PostingSlice(terms.terms, holding, read.rows, read.title_frequencies, read.text_frequencies)
 
 
 def varints(data: "NDArray[np.uint8]", at: "NDArray[np.int64]") -> "tuple[NDArray[np.int64], NDArray[np.int64]]":
-    """The varints at these places, and where they end."""
+    """The SQLite varints at these places, and where they end; none here is longer than eight bytes."""
     import numpy as np
 
     bytes_here = data[at]
@@ -175,36 +215,3 @@ def varints(data: "NDArray[np.uint8]", at: "NDArray[np.int64]") -> "tuple[NDArra
         at[longer] += 1
         longer = longer[bytes_here >= 0x80]
     return values, at
-
-
-def _frequencies(
-    data: "NDArray[np.uint8]", starts: "NDArray[np.int64]", ends: "NDArray[np.int64]"
-) -> "tuple[NDArray[np.int32], NDArray[np.int32]]":
-    """How many positions each list has in the first column and in the second.
-
-    A position is stored plus two, so that a varint of value one can only be a column mark, or the column's
-    number behind it, which is one as well.
-    """
-    import numpy as np
-
-    final = data < 0x80
-    finals_before = _counts_before(final)
-    marked = data == COLUMN_MARK
-    marked[1:] &= final[:-1]
-    marks = np.append(np.flatnonzero(marked), len(data))
-    marks_before = _counts_before(marked)
-    mark = marks[marks_before[starts]]
-    only_first = mark >= ends
-    split = np.where(only_first, ends, mark)
-    titles = finals_before[split] - finals_before[starts]
-    texts = np.where(only_first, 0, finals_before[ends] - finals_before[split] - 2)
-    return titles, texts
-
-
-def _counts_before(flags: "NDArray[np.bool_]") -> "NDArray[np.int32]":
-    """How many flags are set before each place, and before the end."""
-    import numpy as np
-
-    counts = np.zeros(len(flags) + 1, dtype=np.int32)
-    np.cumsum(flags.view(np.int8), dtype=np.int32, out=counts[1:])
-    return counts

@@ -12,11 +12,13 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Protocol
 
-from arborist.corpus.fts_segment import FIRST_SEGMENT, NOT_A_LEAF, posting_slices, varints
+from arborist.corpus.fts_segment import FIRST_SEGMENT, NOT_A_LEAF, RunReader, posting_slices, varints
+from arborist.corpus.posting_blocks import BlockCorners, BlockPostings, CornerFinder
 from arborist.errors import CorpusError
 from arborist.files import replacing
 from arborist.hashing import canonical_json
@@ -27,13 +29,15 @@ if TYPE_CHECKING:
 
     from arborist.corpus.shard import Shard
 
-FORMAT = b"arborist-postings-2\n"
+FORMAT = b"arborist-postings-3\n"
 BLOCK = 128
 """Postings a block: what a block can score at most is known without reading it. Terms with no more have none."""
 ALIGNMENT = 64
 SPOOL_ITEMS = 1 << 20
 BLOCKS_AT_ONCE = 4096
 MOST_LOOKED_UP = 10_000
+CHUNKS_WORTH_NUMBA = 30_000
+"""Reading the postings of so many chunks in numpy takes as long as importing numba."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +157,10 @@ def _opened(mapped: mmap.mmap, directory: Mapping[str, Any]) -> PostingSidecar:
     )
 
 
+class SidecarKernel(RunReader, CornerFinder, Protocol):
+    """What a sidecar is computed with."""
+
+
 class _ArrayFile:
     """Writes arrays one behind the other, each at an aligned place, and the directory at the end."""
 
@@ -213,6 +221,7 @@ class _Postings:
     texts: _Spool
     terms: list[bytes]
     holding: "NDArray[np.int64]"
+    kernel: "SidecarKernel"
 
 
 def write_postings(shard: "Shard") -> None:
@@ -241,21 +250,29 @@ def _spooled(shard: "Shard", chunks: _Spool, titles: _Spool, texts: _Spool) -> _
     rows = shard.rows("SELECT DISTINCT id >> 37 FROM chunks_fts_data WHERE id >= ?", (FIRST_SEGMENT,))
     if len(rows) > 1:
         raise CorpusError(f"{shard.path}: its full-text index is not in one segment (run `arborist build`)")
+    kernel = _kernel_that_pays(shard.meta.chunks)
     terms: list[bytes] = []
-    counts: list[NDArray[np.int64]] = []
-    for part in posting_slices(_leaf_pages(shard)):
-        first = len(terms) - bool(terms)
-        terms += part.terms
-        counted = np.bincount(part.term_numbers - first, minlength=len(terms) - first)
-        if counts:
-            # The last term of one slice may go on in the next.
-            counts[-1][-1] += counted[0]
-            counted = counted[1:]
-        counts.append(counted)
+    holding: list[NDArray[np.int64]] = [np.zeros(1, dtype=np.int64)]
+    for part in posting_slices(_leaf_pages(shard), kernel):
+        holding[-1][-1] += part.holding[0]
+        if part.terms:
+            holding.append(part.holding[1:])
+            terms += part.terms
         chunks.append(part.rows - 1)
         titles.append(part.title_frequencies)
         texts.append(part.text_frequencies)
-    return _Postings(chunks, titles, texts, terms, np.concatenate([np.empty(0, dtype=np.int64), *counts]))
+    return _Postings(chunks, titles, texts, terms, np.concatenate(holding)[1:], kernel)
+
+
+def _kernel_that_pays(chunks: int) -> "SidecarKernel":
+    """The numba kernel where numba is there and the shard is worth importing it."""
+    if chunks >= CHUNKS_WORTH_NUMBA and find_spec("numba") is not None:
+        from arborist.corpus import sidecar_kernel_numba
+
+        return sidecar_kernel_numba
+    from arborist.corpus import sidecar_kernel_numpy
+
+    return sidecar_kernel_numpy
 
 
 def _leaf_pages(shard: "Shard") -> Iterator[bytes]:
@@ -309,54 +326,20 @@ def _add_blocks(
     arrays.add("corner_texts", (part.texts for part in parts), postings.texts.narrow)
 
 
-@dataclass(frozen=True, slots=True)
-class _Corners:
-    """How many corners each of some blocks has, and what they are."""
-
-    counts: "NDArray[np.int64]"
-    lengths: "NDArray[np.int64]"
-    titles: "NDArray[np.int64]"
-    texts: "NDArray[np.int64]"
-
-
 def _corners(
     postings: _Postings, lengths: "NDArray[np.int32]", begins: "NDArray[np.int64]", ends: "NDArray[np.int64]"
-) -> _Corners:
-    """The corners of neighbouring blocks.
-
-    Among the postings of a block that have one frequency in the title, in the order of their lengths, those are
-    kept whose frequency in the text is above that of all before them: all corners, and few others.
-    """
+) -> BlockCorners:
+    """The corners of blocks that begin and end there; what lies between two of them belongs to terms without."""
     import numpy as np
 
     edges = [int(begins[0]), int(ends[-1])]
     (chunks,), (titles,), (texts,) = (
         list(spool.pieces(edges)) for spool in (postings.chunks, postings.titles, postings.texts)
     )
-    block = np.zeros(len(chunks), dtype=np.int64)
-    # What lies between two blocks belongs to terms that have none.
-    inside = np.zeros(len(chunks) + 1, dtype=np.int8)
-    np.add.at(inside, begins - edges[0], 1)
-    np.add.at(inside, ends - edges[0], -1)
-    block[begins - edges[0]] = 1
-    block = np.cumsum(block) - 1
-    kept = np.cumsum(inside[:-1], dtype=np.int8) > 0
-    most_text, most_length = int(texts.max()), int(lengths.max())
-    group = block[kept] * (1 + int(titles.max())) + titles[kept]
-    # One integer each, so that they sort without a detour over an order.
-    packed = group * (1 + most_length) + lengths[chunks[kept]]
-    packed = np.sort(packed * (1 + most_text) + (most_text - texts[kept].astype(np.int64)))
-    packed, texts_left = np.divmod(packed, 1 + most_text)
-    group, sorted_lengths = np.divmod(packed, 1 + most_length)
-    ranked = group * (2 + most_text) + (most_text - texts_left) + 1
-    corner = np.ones(len(ranked), dtype=bool)
-    corner[1:] = (ranked[1:] > np.maximum.accumulate(ranked)[:-1]) | (group[1:] != group[:-1])
-    of_block, corner_titles = np.divmod(group[corner], 1 + int(titles.max()))
-    return _Corners(
-        counts=np.bincount(of_block, minlength=len(begins)),
-        lengths=sorted_lengths[corner],
-        titles=corner_titles,
-        texts=most_text - texts_left[corner],
+    sizes = ends - begins
+    inside = np.repeat(begins - edges[0] - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
+    return postings.kernel.block_corners(
+        BlockPostings(sizes, lengths[chunks[inside]], titles[inside], texts[inside])
     )
 
 

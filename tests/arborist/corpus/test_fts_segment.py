@@ -2,21 +2,26 @@
 
 import random
 from collections.abc import Sequence
+from importlib import import_module
+from typing import cast
 
 import apsw
 import pytest
 
 from arborist.corpus import fts_segment
-from arborist.corpus.fts_segment import FIRST_SEGMENT, NOT_A_LEAF, posting_slices
+from arborist.corpus.fts_segment import FIRST_SEGMENT, NOT_A_LEAF, RunReader, posting_slices
 
 Posting = tuple[str, int, int, int]
 
 
-def indexed(rows: Sequence[tuple[str, str]], hash_size: int = 64 * 1024 * 1024) -> apsw.Connection:
-    """An optimized index over rows of title and text, numbered from 1."""
+def indexed(
+    rows: Sequence[tuple[str, str]], hash_size: int = 64 * 1024 * 1024, page_size: int = 4050
+) -> apsw.Connection:
+    """An optimized index over rows of title and text, numbered from 1, on pages of so many bytes."""
     connection = apsw.Connection(":memory:")
     connection.execute("CREATE VIRTUAL TABLE f USING fts5(title, text, tokenize='porter')")
     connection.execute("INSERT INTO f (f, rank) VALUES ('hashsize', ?)", (hash_size,))
+    connection.execute("INSERT INTO f (f, rank) VALUES ('pgsz', ?)", (page_size,))
     with connection:
         connection.executemany(
             "INSERT INTO f (rowid, title, text) VALUES (?, ?, ?)",
@@ -38,17 +43,26 @@ def listed(connection: apsw.Connection) -> list[Posting]:
     ]
 
 
-def read(connection: apsw.Connection) -> list[Posting]:
+@pytest.fixture(params=["sidecar_kernel_numpy", "sidecar_kernel_numba"])
+def reader(request: pytest.FixtureRequest) -> RunReader:
+    """What reads runs: in numpy, and compiled where numba is there."""
+    if request.param.endswith("numba"):
+        pytest.importorskip("numba")
+    return cast(RunReader, import_module(f"arborist.corpus.{request.param}"))
+
+
+def read(connection: apsw.Connection, reader: RunReader) -> list[Posting]:
     pages = connection.execute(
         "SELECT block FROM f_data WHERE id >= ? AND id & ? = 0 ORDER BY id", (FIRST_SEGMENT, NOT_A_LEAF)
     )
-    terms: list[str] = []
+    terms: list[str] = [""]
     postings: list[Posting] = []
-    for part in posting_slices(page for (page,) in pages):
-        terms += [term.decode() for term in part.terms]
-        columns = (part.term_numbers, part.rows, part.title_frequencies, part.text_frequencies)
-        for number, row, titles, texts in zip(*(column.tolist() for column in columns), strict=True):
-            postings.append((terms[number], row, titles, texts))
+    for part in posting_slices((page for (page,) in pages), reader):
+        here = [terms[-1], *(term.decode() for term in part.terms)]
+        of_rows = [term for term, count in zip(here, part.holding.tolist(), strict=True) for _ in range(count)]
+        columns = (part.rows, part.title_frequencies, part.text_frequencies)
+        postings += zip(of_rows, *(column.tolist() for column in columns), strict=True)
+        terms += here[1:]
     return postings
 
 
@@ -67,18 +81,34 @@ def varied_rows(count: int) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("slice_bytes", [1, 9_000, 2**23])
 @pytest.mark.parametrize("hash_size", [20_000, 2**26])
 def test_postings_are_those_that_fts5_lists(
-    monkeypatch: pytest.MonkeyPatch, slice_bytes: int, hash_size: int
+    monkeypatch: pytest.MonkeyPatch, reader: RunReader, slice_bytes: int, hash_size: int
 ) -> None:
     monkeypatch.setattr(fts_segment, "SLICE_BYTES", slice_bytes)
     connection = indexed(varied_rows(500), hash_size)
-    assert read(connection) == listed(connection) != []
+    assert read(connection, reader) == listed(connection) != []
 
 
-def test_a_term_that_stands_in_every_one_of_many_rows_is_read_over_all_its_pages() -> None:
+@pytest.mark.parametrize("page_size", [32, 33, 50, 64, 101])
+def test_pages_may_end_anywhere_in_what_they_hold(
+    monkeypatch: pytest.MonkeyPatch, reader: RunReader, page_size: int
+) -> None:
+    monkeypatch.setattr(fts_segment, "SLICE_BYTES", 10 * page_size)
+    connection = indexed(varied_rows(120), page_size=page_size)
+    assert read(connection, reader) == listed(connection) != []
+
+
+def test_a_page_may_end_between_a_term_and_its_rows(reader: RunReader) -> None:
+    for filled in range(4_020, 4_050):
+        # Several segments, since pages are filled in this way when they are merged.
+        connection = indexed([("", "rain " * filled + "wind"), ("", "zebra"), ("", "zinc")], hash_size=1)
+        assert read(connection, reader) == listed(connection)
+
+
+def test_a_term_that_stands_in_every_one_of_many_rows_is_read_over_all_its_pages(reader: RunReader) -> None:
     connection = indexed([("", "rain")] * 30_000)
-    assert read(connection) == [("rain", row, 0, 1) for row in range(1, 30_001)]
+    assert read(connection, reader) == [("rain", row, 0, 1) for row in range(1, 30_001)]
 
 
-def test_an_index_of_nothing_has_no_postings() -> None:
-    assert read(indexed([])) == []
-    assert read(indexed([("", ""), ("", ". ?")])) == []
+def test_an_index_of_nothing_has_no_postings(reader: RunReader) -> None:
+    assert read(indexed([]), reader) == []
+    assert read(indexed([("", ""), ("", ". ?")]), reader) == []
