@@ -9,7 +9,6 @@ rows, FTS5, postings), each in a process of its own; seconds are CPU time of tha
 import argparse
 import json
 import multiprocessing
-import resource
 import sqlite3
 import sys
 import time
@@ -62,7 +61,13 @@ def _measured(way: str, run: Callable[[], int]) -> Cost:
     start, wall = time.process_time(), time.perf_counter()
     rows = run()
     seconds, wall = time.process_time() - start, time.perf_counter() - wall
-    return Cost(way, rows, seconds, wall, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+    return Cost(way, rows, seconds, wall, _peak_memory())
+
+
+def _peak_memory() -> int:
+    """MB that this process has held at most; `ru_maxrss` would count the process that started it as well."""
+    status = Path("/proc/self/status").read_text()
+    return next(int(line.split()[1]) // 1024 for line in status.splitlines() if line.startswith("VmHWM"))
 
 
 def chunk_rows(home: Path, shards: Sequence[str]) -> Iterator[tuple[Any, ...]]:
