@@ -1,7 +1,8 @@
 """CPU time of a process that loads the code location, against one that imports Dagster and nothing else.
 
-`python -m bench.startup [--runs 10]`. The two take turns, so that what else the machine does falls on both; medians
-are given. Every run of Dagster, its daemon and its UI load the code location. Target: less than 1.5 times Dagster.
+`python -m bench.startup [--runs 10]`. The two take turns, so that what else the machine does falls on both; the
+figures are medians. Every run of Dagster, its daemon and its UI load the code location. Target: less than 1.5
+times Dagster.
 """
 
 import argparse
