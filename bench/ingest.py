@@ -74,9 +74,9 @@ def chunk_rows(home: Path, shards: Sequence[str]) -> Iterator[tuple[Any, ...]]:
     """The rows that the shards hold, numbered from 1."""
     number = 0
     for shard in shards:
-        for row in tables.read_rows(_workspace(home).home.chunks_file(shard)):
+        for row in tables.read_rows(_workspace(home).home.chunks_file(shard), COLUMNS[1:]):
             number += 1
-            yield number, row["document_root"], row["chunk_index"], row["title"], row["text"], row["leaf_hash"]
+            yield number, *row
 
 
 def _workspace(home: Path) -> Workspace:

@@ -222,4 +222,4 @@ def _uris(corpus: Corpus, shard: str) -> set[str]:
     from arborist.corpus.tables import read_rows
 
     source = corpus.config.source_of_shard(shard).name
-    return {row["uri"] for row in read_rows(corpus.home.documents_file(source, shard))}
+    return {uri for (uri,) in read_rows(corpus.home.documents_file(source, shard), ["uri"])}

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
+from arborist.hashing import canonical_json, hash_bytes
+from arborist.merkle import leaf_hash
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -30,6 +33,11 @@ class Document:
             "chunking_version": chunking_version,
         }
         return header | {"aliases": list(self.aliases)} if self.aliases else header
+
+    @property
+    def digest(self) -> bytes:
+        """All that the document says, however it is chunked: its leaf under the digest of a shard's documents."""
+        return leaf_hash(canonical_json([self.header(""), hash_bytes(self.text.encode())]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,17 @@
 """Chunking a shard's documents and growing their Merkle trees: what the asset `document_chunks` does."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from arborist.corpus import tables
 from arborist.corpus.chunking import Chunk, Chunker
 from arborist.corpus.document import Document
+from arborist.errors import CorpusError
 from arborist.files import replacing
 from arborist.hashing import canonical_json
 from arborist.home import Home
@@ -30,9 +34,13 @@ class ChunkedDocument:
 
 def chunked(document: Document, chunker: Chunker) -> ChunkedDocument:
     """The document's chunks and leaf hashes."""
-    chunks = tuple(chunker.chunks(document.text))
-    header = leaf_hash(canonical_json(document.header(chunker.version)))
-    return ChunkedDocument(document, chunks, (header, *(leaf_hash(chunk.text.encode()) for chunk in chunks)))
+    return _tree(document, chunker.chunks(document.text), chunker.version)
+
+
+def _tree(document: Document, chunks: Sequence[Chunk], chunking_version: str) -> ChunkedDocument:
+    header = leaf_hash(canonical_json(document.header(chunking_version)))
+    leaves = (header, *(leaf_hash(chunk.text.encode()) for chunk in chunks))
+    return ChunkedDocument(document, tuple(chunks), leaves)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +80,51 @@ def chunks_footer(path: Path) -> ShardChunks | None:
     )
 
 
+class _EarlierCuts:
+    """Where the documents of a chunk file were cut, for whoever asks in the order in which the file has them.
+
+    Cutting is most of the work, and the same text is cut the same way by the same chunker. Texts and hashes are
+    made from the document again, so that nothing but offsets is believed of the file.
+    """
+
+    def __init__(self, path: Path, chunking_version: str) -> None:
+        earlier = chunks_footer(path)
+        same = earlier is not None and earlier.chunking_version == chunking_version
+        self._documents = _cuts_by_document(path) if same else iter(())
+        self._next = next(self._documents, None)
+
+    def chunks(self, document: Document, digest: str) -> list[Chunk] | None:
+        """The document's chunks; None where it is new or another than it was."""
+        uri = document.uri.encode()
+        while self._next is not None and self._next.uri < uri:
+            self._next = next(self._documents, None)
+        if self._next is None or (self._next.uri, self._next.digest) != (uri, digest):
+            return None
+        return [Chunk(start, end, document.text[start:end]) for start, end in self._next.cuts]
+
+
+@dataclass(frozen=True, slots=True)
+class _Cuts:
+    uri: bytes
+    digest: str
+    cuts: list[tuple[int, int]]
+
+
+def _cuts_by_document(path: Path) -> Iterator[_Cuts]:
+    """Document by document, as far as the file can be read."""
+    rows = tables.read_rows(path, ("uri", "document_digest", "start", "end"))
+    with suppress(CorpusError):
+        for (uri, digest), group in groupby(rows, key=itemgetter(0, 1)):
+            yield _Cuts(uri.encode(), digest, [(start, end) for _, _, start, end in group])
+
+
 def write_document_chunks(home: Home, source: str, shard: str, chunker: Chunker) -> ShardChunks:
     """Chunk the shard's documents and write its chunk file; return what the file says of itself.
 
-    Raises CorpusError where the shard's documents are not there yet, or the chunks cannot be written.
+    Documents that are what they were keep their cuts. Raises CorpusError where the shard's documents are not there
+    yet, or the chunks cannot be written.
     """
-    documents_path = home.documents_file(source, shard)
+    documents_path, path = home.documents_file(source, shard), home.chunks_file(shard)
     documents_labels = tables.read_labels(documents_path)
     if documents_labels is None:
         raise tables.unreadable(documents_path)
@@ -85,13 +132,17 @@ def write_document_chunks(home: Home, source: str, shard: str, chunker: Chunker)
     labels: dict[str, str] = {}
     count = 0
 
-    def rows() -> Iterator[dict[str, Any]]:
+    def rows() -> Iterator[tuple[Any, ...]]:
         nonlocal count
-        for row in tables.read_rows(documents_path):
-            document = Document(**(row | {"aliases": tuple(row["aliases"])}))
-            tree = chunked(document, chunker)
-            shard_tree.append(leaf_hash(tree.root))
-            yield from _rows(tree)
+        earlier = _EarlierCuts(path, chunker.version)
+        for uri, title, text, kind, revision, aliases in tables.read_rows(documents_path, tables.DOCUMENT_COLUMNS):
+            document = Document(uri, title, text, kind, revision, tuple(aliases))
+            digest = document.digest.hex()
+            chunks = earlier.chunks(document, digest) or chunker.chunks(document.text)
+            tree = _tree(document, chunks, chunker.version)
+            root = tree.root
+            shard_tree.append(leaf_hash(root))
+            yield from _rows(tree, digest, root.hex())
             count += len(tree.chunks)
         summary = ShardChunks(
             shard=shard,
@@ -104,7 +155,6 @@ def write_document_chunks(home: Home, source: str, shard: str, chunker: Chunker)
         )
         labels.update(summary.labels())
 
-    path = home.chunks_file(shard)
     with tables.writing(path), replacing(path) as partial:
         tables.write_table(partial, tables.CHUNK_COLUMNS, rows(), labels)
     written = read_shard_chunks(home, shard)
@@ -113,20 +163,17 @@ def write_document_chunks(home: Home, source: str, shard: str, chunker: Chunker)
     return written
 
 
-def _rows(tree: ChunkedDocument) -> Iterator[dict[str, Any]]:
-    shared = {
-        "uri": tree.document.uri,
-        "title": tree.document.title,
-        "source_type": tree.document.source_type,
-        "source_revision": tree.document.source_revision,
-        "aliases": list(tree.document.aliases),
-        "document_root": tree.root.hex(),
-    }
+def _rows(tree: ChunkedDocument, digest: str, root: str) -> Iterator[tuple[Any, ...]]:
+    """The document's rows of a chunk file."""
+    document = tree.document
+    shared = (
+        document.uri,
+        document.title,
+        document.source_type,
+        document.source_revision,
+        document.aliases,
+        digest,
+        root,
+    )
     for index, (chunk, leaf) in enumerate(zip(tree.chunks, tree.leaves[1:], strict=True)):
-        yield shared | {
-            "chunk_index": index,
-            "start": chunk.start,
-            "end": chunk.end,
-            "text": chunk.text,
-            "leaf_hash": leaf.hex(),
-        }
+        yield (*shared, index, chunk.start, chunk.end, chunk.text, leaf.hex())

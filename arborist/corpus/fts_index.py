@@ -16,6 +16,19 @@ from arborist.hashing import canonical_json
 from arborist.home import Home
 
 ROWS_AT_ONCE = 2_000
+INDEXED_COLUMNS = (
+    "document_root",
+    "uri",
+    "title",
+    "source_type",
+    "source_revision",
+    "aliases",
+    "chunk_index",
+    "start",
+    "end",
+    "text",
+    "leaf_hash",
+)
 
 
 def write_fts_index(home: Home, shard: str) -> ShardMeta:
@@ -53,7 +66,7 @@ def build_shard_file(path: Path, chunks_path: Path, chunks: ShardChunks) -> None
             connection.execute(
                 "INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('hashsize', ?)", (HASH_SIZE_BYTES,)
             )
-            source_types = _insert_rows(connection, tables.read_rows(chunks_path))
+            source_types = _insert_rows(connection, tables.read_rows(chunks_path, INDEXED_COLUMNS))
             connection.execute("INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize')")
             connection.execute(INDEXES)
             meta = chunks.labels() | {
@@ -65,36 +78,23 @@ def build_shard_file(path: Path, chunks_path: Path, chunks: ShardChunks) -> None
         connection.close()
 
 
-def _insert_rows(connection: apsw.Connection, rows: Iterator[dict[str, Any]]) -> set[str]:
+def _insert_rows(connection: apsw.Connection, rows: Iterator[tuple[Any, ...]]) -> set[str]:
     """Insert documents and chunks as they come, ordered by uri; return the source types met."""
     source_types: set[str] = set()
     documents: list[tuple[Any, ...]] = []
     chunks: list[tuple[Any, ...]] = []
     entries: list[tuple[Any, ...]] = []
-    document_id, root = 0, ""
-    title = ""
+    document_id, last_root, indexed_title = 0, "", ""
     for chunk_id, row in enumerate(rows, start=1):
-        if row["document_root"] != root:
-            document_id, root = document_id + 1, row["document_root"]
-            aliases = canonical_json(row["aliases"]).decode()
-            title = f"{row['title']} {aliases}"
-            source_types.add(row["source_type"])
-            documents.append(
-                (
-                    document_id,
-                    row["uri"],
-                    row["title"],
-                    row["source_type"],
-                    row["source_revision"],
-                    aliases,
-                    root,
-                )
-            )
-        text = row["text"]
-        chunks.append(
-            (chunk_id, document_id, row["chunk_index"], row["start"], row["end"], text, row["leaf_hash"])
-        )
-        entries.append((chunk_id, title, text))
+        root, uri, title, source_type, source_revision, aliases, index, start, end, text, leaf = row
+        if root != last_root:
+            document_id, last_root = document_id + 1, root
+            names = canonical_json(aliases).decode()
+            indexed_title = f"{title} {names}"
+            source_types.add(source_type)
+            documents.append((document_id, uri, title, source_type, source_revision, names, root))
+        chunks.append((chunk_id, document_id, index, start, end, text, leaf))
+        entries.append((chunk_id, indexed_title, text))
         if len(chunks) >= ROWS_AT_ONCE:
             _flush(connection, documents, chunks, entries)
     _flush(connection, documents, chunks, entries)

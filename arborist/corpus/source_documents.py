@@ -15,9 +15,9 @@ from arborist.corpus.document import Document, Skip
 from arborist.corpus.sources import Source
 from arborist.errors import InputError
 from arborist.files import replacing, write_replacing
-from arborist.hashing import Domain, canonical_json, hash_bytes, hash_json
+from arborist.hashing import Domain, canonical_json, hash_json
 from arborist.home import Home
-from arborist.merkle import Frontier, leaf_hash
+from arborist.merkle import Frontier
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +104,10 @@ def write_shard_documents(home: Home, source: str, shard: str, documents: Iterat
     frontier = Frontier()
     labels: dict[str, str] = {"shard": shard, "source": source}
 
-    def rows() -> Iterator[dict[str, Any]]:
+    def rows() -> Iterator[tuple[Any, ...]]:
         for document in documents:
-            frontier.append(leaf_hash(canonical_json([document.header(""), hash_bytes(document.text.encode())])))
-            yield {name: getattr(document, name) for name in tables.DOCUMENT_COLUMNS}
+            frontier.append(document.digest)
+            yield tuple(getattr(document, name) for name in tables.DOCUMENT_COLUMNS)
         labels["documents_digest"] = frontier.root().hex()
         labels["documents"] = str(frontier.size)
 

@@ -20,6 +20,9 @@ BATCH_CHARACTERS = 4_000_000
 # Arrow looks here when it is first imported, also in the processes that are started from this one.
 os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
+UNIQUE_COLUMNS = {"text", "leaf_hash"}
+# Names and labels of a damaged file may be no UTF-8, or not be there.
+_UNREADABLE = (OSError, ValueError, LookupError)
 DOCUMENT_COLUMNS = {
     "uri": "string",
     "title": "string",
@@ -34,6 +37,7 @@ CHUNK_COLUMNS = {
     "source_type": "string",
     "source_revision": "string",
     "aliases": "strings",
+    "document_digest": "string",
     "document_root": "string",
     "chunk_index": "int64",
     "start": "int64",
@@ -57,13 +61,21 @@ class TableWriter:
         import pyarrow.parquet
 
         self._schema = _schema(columns)
-        self._writer = pyarrow.parquet.ParquetWriter(path, self._schema, compression="zstd")
-        self._rows: list[Mapping[str, Any]] = []
+        self._writer = pyarrow.parquet.ParquetWriter(
+            path,
+            self._schema,
+            compression="zstd",
+            # Texts and hashes are never the same twice.
+            use_dictionary=[name for name in columns if name not in UNIQUE_COLUMNS],  # type: ignore[arg-type]
+            write_page_checksum=True,
+        )
+        self._text = list(columns).index("text")
+        self._rows: list[tuple[Any, ...]] = []
         self._characters = 0
 
-    def write(self, row: Mapping[str, Any]) -> None:
+    def write(self, row: tuple[Any, ...]) -> None:
         self._rows.append(row)
-        self._characters += len(row["text"])
+        self._characters += len(row[self._text])
         if self._characters >= BATCH_CHARACTERS:
             self._flush()
 
@@ -80,14 +92,18 @@ class TableWriter:
         import pyarrow
 
         if self._rows:
-            self._writer.write_table(pyarrow.Table.from_pylist(self._rows, schema=self._schema))
+            columns = zip(self._schema, zip(*self._rows, strict=True), strict=True)
+            arrays = [pyarrow.array(values, type=field.type) for field, values in columns]
+            self._writer.write_table(pyarrow.Table.from_arrays(arrays, schema=self._schema))
         self._rows, self._characters = [], 0
 
 
 def write_table(
-    path: Path, columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]], labels: Mapping[str, str]
+    path: Path, columns: Mapping[str, str], rows: Iterable[tuple[Any, ...]], labels: Mapping[str, str]
 ) -> None:
-    """Write all rows; `labels` is read only after the last row, so that a producer may fill it as it goes."""
+    """Write all rows, their values in the order of `columns`; `labels` is read only after the last row, so that a
+    producer may fill it as it goes.
+    """
     writer = TableWriter(path, columns)
     try:
         for row in rows:
@@ -98,16 +114,20 @@ def write_table(
     writer.close(labels)
 
 
-def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows in order, a batch in memory at a time. Raises CorpusError for a file that cannot be read."""
+def read_rows(path: Path, columns: Iterable[str]) -> Iterator[tuple[Any, ...]]:
+    """The values of these columns, row by row in order, a batch in memory at a time.
+
+    Raises CorpusError for a file that cannot be read or lacks a column.
+    """
     import pyarrow
     import pyarrow.parquet
 
+    names = list(columns)
     try:
-        with pyarrow.parquet.ParquetFile(path) as file:
-            for batch in file.iter_batches(batch_size=2_000):
-                yield from batch.to_pylist()
-    except (OSError, pyarrow.ArrowException) as error:
+        with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
+            for batch in file.iter_batches(batch_size=2_000, columns=names):
+                yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
+    except (*_UNREADABLE, pyarrow.ArrowException) as error:
         raise unreadable(path) from error
 
 
@@ -118,9 +138,9 @@ def read_labels(path: Path) -> dict[str, str] | None:
 
     try:
         metadata = pyarrow.parquet.read_metadata(path).metadata or {}
-    except (OSError, pyarrow.ArrowException):
+        return {key.decode(): value.decode() for key, value in metadata.items() if key != b"ARROW:schema"}
+    except (*_UNREADABLE, pyarrow.ArrowException):
         return None
-    return {key.decode(): value.decode() for key, value in metadata.items() if key != b"ARROW:schema"}
 
 
 def unreadable(path: Path) -> CorpusError:

@@ -27,6 +27,7 @@ from arborist.providence.ledger import Ledger
 from arborist.providence.record import LIVE, cited_items
 
 QUARANTINED = "quarantined"
+COLD_COLUMNS = ("document_root", "chunk_index", "uri", "text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ class ColdStorage:
         if self.corpus.cold_meta(shard) is None:
             raise InputError(f"{shard}: not in cold storage (there are: {', '.join(self.shards()) or 'none'})")
         with Shard(home.cold_shard_file(shard)) as kept:
-            mismatches = tuple(_mismatches(kept, tables.read_rows(home.cold_text_file(shard))))
+            mismatches = tuple(_mismatches(kept, tables.read_rows(home.cold_text_file(shard), COLD_COLUMNS)))
             keys = {key for item in mismatches for key in self._citing(item)}
             return Rehydration(shard, kept.meta.shard_root, kept.meta.chunks, mismatches, tuple(sorted(keys)))
 
@@ -159,15 +160,14 @@ def _chunks_of(meta: ShardMeta) -> ShardChunks:
     return ShardChunks(**{name: getattr(meta, name) for name in ShardChunks.__slots__})
 
 
-def _chunk_rows(shard: Shard) -> Iterator[dict[str, Any]]:
-    """The shard's chunks as the rows of a chunk file, in its order."""
+def _chunk_rows(shard: Shard) -> Iterator[tuple[Any, ...]]:
+    """The shard's chunks as the rows of a chunk file, in its order; it does not know its documents' digests."""
     query = (
-        "SELECT uri, title, source_type, source_revision, aliases, document_root, chunk_index, start, end, text, "
-        "leaf_hash FROM chunks JOIN documents ON documents.id = document_id ORDER BY chunks.id"
+        "SELECT uri, title, source_type, source_revision, aliases, '', document_root, chunk_index, start, end, "
+        "text, leaf_hash FROM chunks JOIN documents ON documents.id = document_id ORDER BY chunks.id"
     )
-    for row in shard.connection.execute(query):
-        values = dict(zip(tables.CHUNK_COLUMNS, row, strict=True))
-        yield values | {"aliases": json.loads(values["aliases"])}
+    for *header, aliases, digest, root, index, start, end, text, leaf in shard.connection.execute(query):
+        yield (*header, json.loads(str(aliases)), digest, root, index, start, end, text, leaf)
 
 
 def _strip(connection: apsw.Connection) -> None:
@@ -178,7 +178,7 @@ def _strip(connection: apsw.Connection) -> None:
         connection.close()
 
 
-def _mismatches(kept: Shard, rows: Iterator[dict[str, Any]]) -> Iterator[Mismatch]:
+def _mismatches(kept: Shard, rows: Iterator[tuple[str, int, str, str]]) -> Iterator[Mismatch]:
     """Chunks that do not come back as they went, and documents whose kept leaves do not give their roots."""
     leaves: dict[tuple[str, int], tuple[str, str]] = {}
     for root, uri, index, leaf in kept.rows(
@@ -190,10 +190,9 @@ def _mismatches(kept: Shard, rows: Iterator[dict[str, Any]]) -> Iterator[Mismatc
         if tree_root(kept.leaves(root)).hex() != root:
             leaf, uri = leaves[root, 0]
             yield Mismatch(root, uri, 0, leaf, "the leaves that were kept do not give its document root")
-    for row in rows:
-        place = row["document_root"], row["chunk_index"]
-        leaf, uri = leaves.pop(place, ("", row["uri"]))
-        if leaf_hash(row["text"].encode()).hex() != leaf:
-            yield Mismatch(row["document_root"], uri, row["chunk_index"], leaf, "its text does not give its leaf")
+    for root, index, stored_uri, text in rows:
+        leaf, uri = leaves.pop((root, index), ("", stored_uri))
+        if leaf_hash(text.encode()).hex() != leaf:
+            yield Mismatch(root, uri, index, leaf, "its text does not give its leaf")
     for (root, index), (leaf, uri) in leaves.items():
         yield Mismatch(root, uri, index, leaf, "its text is gone")

@@ -43,7 +43,8 @@ class ParquetSource(FileSource):
                     for row in range(batch.num_rows):
                         number += 1
                         yield self._entry(batch, row, path, f"row {number}")
-        except (pyarrow.ArrowException, OSError):
+        except (pyarrow.ArrowException, OSError, ValueError):
+            # A damaged file may also have names that are no UTF-8.
             place = f"after row {number}" if number else ""
             yield Fault(path, place, "not a Parquet file, or a damaged one")
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arborist.corpus import tables
-from arborist.corpus.chunking import Chunker
+from arborist.corpus.chunking import Chunk, Chunker
 from arborist.corpus.document import Document
 from arborist.corpus.document_chunks import chunked, read_shard_chunks, write_document_chunks
 from arborist.corpus.source_documents import write_source_documents
@@ -74,11 +74,13 @@ def test_another_chunking_gives_another_root_also_where_the_chunks_are_the_same(
 def test_rows_are_the_chunks_in_order_with_their_place_and_leaf(tmp_path: Path) -> None:
     home = Home(tmp_path)
     written(home, DOCUMENTS)
-    rows = [row for row in tables.read_rows(home.chunks_file("s-000")) if row["uri"] == "b"]
-    assert [row["chunk_index"] for row in rows] == list(range(len(rows)))
-    assert all(row["text"] == TEXT[row["start"] : row["end"]] for row in rows)
-    assert all(row["leaf_hash"] == leaf_hash(row["text"].encode()).hex() for row in rows)
-    assert {row["document_root"] for row in rows} == {chunked(DOCUMENTS[0], Chunker(25)).root.hex()}
+    columns = ("uri", "document_root", "chunk_index", "start", "end", "text", "leaf_hash")
+    rows = [row[1:] for row in tables.read_rows(home.chunks_file("s-000"), columns) if row[0] == "b"]
+    root = chunked(DOCUMENTS[0], Chunker(25)).root.hex()
+    for place, (document_root, index, start, end, text, leaf) in enumerate(rows):
+        assert (document_root, index, text) == (root, place, TEXT[start:end])
+        assert leaf == leaf_hash(text.encode()).hex()
+    assert rows
 
 
 def test_the_footer_says_what_the_file_holds(tmp_path: Path) -> None:
@@ -90,6 +92,60 @@ def test_the_footer_says_what_the_file_holds(tmp_path: Path) -> None:
     assert found.chunking_version == Chunker(25).version
     assert found.documents == 3
     assert found.chunks == sum(len(Chunker(25).chunks(item.text)) for item in DOCUMENTS)
+
+
+VERSIONS = st.dictionaries(
+    st.sampled_from("abcdé"), st.text(st.sampled_from(".a \n"), min_size=1, max_size=60), min_size=1
+)
+
+
+@given(st.lists(VERSIONS, min_size=2, max_size=4))
+def test_chunks_made_over_earlier_ones_are_those_that_are_made_from_nothing(
+    tmp_path_factory: pytest.TempPathFactory, versions: list[dict[str, str]]
+) -> None:
+    folder = tmp_path_factory.mktemp("versions")
+    over, anew = Home(folder / "over"), Home(folder / "anew")
+    for texts in versions:
+        written(over, [document(uri, text) for uri, text in texts.items()])
+    written(anew, [document(uri, text) for uri, text in versions[-1].items()])
+    assert over.chunks_file("s-000").read_bytes() == anew.chunks_file("s-000").read_bytes()
+
+
+@pytest.fixture
+def cut(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that are cut, as they come."""
+    texts: list[str] = []
+    chunks = Chunker.chunks
+
+    def noted(chunker: Chunker, text: str) -> list[Chunk]:
+        texts.append(text)
+        return chunks(chunker, text)
+
+    monkeypatch.setattr(Chunker, "chunks", noted)
+    return texts
+
+
+def test_only_documents_that_are_others_than_they_were_are_cut_again(tmp_path: Path, cut: list[str]) -> None:
+    home = Home(tmp_path)
+    written(home, DOCUMENTS)
+    cut.clear()
+    changed = [document("b", TEXT + " "), *DOCUMENTS[1:], document("c", "New.")]
+    written(home, changed)
+    assert cut == [TEXT + " ", "New."]
+    cut.clear()
+    written(home, changed, max_characters=26)
+    assert len(cut) == 4
+
+
+def test_earlier_chunks_that_cannot_be_read_are_made_from_nothing(tmp_path: Path, cut: list[str]) -> None:
+    home = Home(tmp_path)
+    root, path = written(home, DOCUMENTS), home.chunks_file("s-000")
+    whole = path.read_bytes()
+    cut.clear()
+    for place in range(4, len(whole) // 2, 97):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+        assert written(home, DOCUMENTS) == root
+    assert cut
 
 
 @pytest.mark.parametrize("data", [b"", b"PAR1", b"no parquet at all"])

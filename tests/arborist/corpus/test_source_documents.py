@@ -33,7 +33,7 @@ class FailingSource(ListedSource):
 
 
 def read_uris(home: Home, shard: str) -> list[str]:
-    return [row["uri"] for row in tables.read_rows(home.documents_file("s", shard))]
+    return [uri for (uri,) in tables.read_rows(home.documents_file("s", shard), ["uri"])]
 
 
 def content(home: Home) -> dict[str, tuple[int, int, bytes]]:
@@ -65,9 +65,9 @@ def test_every_document_lands_whole_in_the_shard_of_its_uri(tmp_path: Path) -> N
     given_ = [document("a", " two\n\nlines \U0001f333\r\n", "Title", ["Other name", 'Quoted "name"']), *SIX]
     write_source_documents(ListedSource(given_, source_config(3)), home)
     found = [
-        (number, Document(**(row | {"aliases": tuple(row["aliases"])})))
+        (number, Document(*row[:-1], aliases=tuple(row[-1])))
         for number in range(3)
-        for row in tables.read_rows(home.documents_file("s", f"s-{number:03d}"))
+        for row in tables.read_rows(home.documents_file("s", f"s-{number:03d}"), tables.DOCUMENT_COLUMNS)
     ]
     assert {item.uri: item for _, item in found} == {item.uri: item for item in given_}
     assert all(number == shard_number(item.uri, 3) for number, item in found)
@@ -166,7 +166,7 @@ def test_a_uri_that_stands_twice_is_listed_and_the_first_kept_where_errors_are_s
     manifest = write_source_documents(ListedSource(twice, source_config(on_error=OnError.SKIP)), home)
     assert (manifest.documents, manifest.skipped) == (6, 1)
     assert "d3" in home.skipped_file("s").read_text()
-    texts = {row["uri"]: row["text"] for row in tables.read_rows(home.documents_file("s", "s-000"))}
+    texts = dict(tables.read_rows(home.documents_file("s", "s-000"), ["uri", "text"]))
     assert texts["d3"] == SIX[3].text
 
 
@@ -268,5 +268,5 @@ def test_a_document_file_that_cannot_be_read_is_an_error_with_a_remedy(tmp_path:
     path = tmp_path / "s-000.parquet"
     path.write_bytes(b"PAR1 and no more")
     with pytest.raises(CorpusError, match=r"s-000\.parquet: .*arborist build"):
-        list(tables.read_rows(path))
+        list(tables.read_rows(path, ["uri"]))
     assert tables.read_labels(path) is None

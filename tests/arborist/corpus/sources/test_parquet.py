@@ -103,3 +103,17 @@ def test_the_digest_follows_the_field_names(tmp_path: Path, source: Callable[...
     plain = source(SourceKind.PARQUET, path)
     mapped = source(SourceKind.PARQUET, path, fields=FieldNames(title="uri"))
     assert plain.input_digest() != mapped.input_digest()
+
+
+def test_a_file_with_any_byte_changed_is_read_or_named(tmp_path: Path, read: Read) -> None:
+    path = written(tmp_path / "a.parquet", uri=["a", "b"], text=["A", "B"])
+    whole = path.read_bytes()
+    failures = 0
+    for place in range(len(whole)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+        try:
+            read(SourceKind.PARQUET, path)
+        except InputError as error:
+            assert "a.parquet" in str(error)
+            failures += 1
+    assert failures > len(whole) // 4
