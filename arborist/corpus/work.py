@@ -23,8 +23,12 @@ from arborist.errors import ArboristError, CorpusError
 T = TypeVar("T")
 
 SHARDS_WORTH_PROCESSES = 4
+BYTES_WORTH_PROCESSES = 2_000_000
+"""Of document files: two large shards are worth a second process too."""
 SHARDS_A_PROCESS = 3
-"""A process costs 100 MB and a start; on a machine of many processors a few shards do not pay for one each."""
+"""A process costs memory and a start; on a machine of many processors a few shards do not pay for one each."""
+# Imported once, in the process from which those that work are forked.
+PRELOADED = ("arborist.corpus.work", "numpy", "pyarrow.parquet", "semantic_text_splitter")
 _MAY_PASS = {
     errno.EAGAIN,
     errno.EBUSY,
@@ -106,12 +110,14 @@ def _watched(step: str, names: Sequence[str], arriving: Iterator[Outcome[T]]) ->
 
 def _outcomes(corpus: Corpus, step: Callable[[Corpus, str], T], shards: Sequence[str]) -> Iterator[Outcome[T]]:
     processes = min(os.cpu_count() or 1, max(2, len(shards) // SHARDS_A_PROCESS))
-    if processes < 2 or len(shards) < SHARDS_WORTH_PROCESSES:
+    if processes < 2 or not _worth_processes(corpus, shards):
         yield from (_outcome(corpus, step, shard) for shard in shards)
         return
     # A corpus that has worked already holds a splitter, which cannot be sent to another process.
     plain = Corpus(corpus.home, corpus.config)
-    pool = ProcessPoolExecutor(processes, get_context("forkserver"), initializer=_follow_parent)
+    context = get_context("forkserver")
+    context.set_forkserver_preload(list(PRELOADED))
+    pool = ProcessPoolExecutor(processes, context, initializer=_follow_parent)
     try:
         futures = {pool.submit(_outcome, plain, step, shard): shard for shard in shards}
         for future in as_completed(futures):
@@ -125,6 +131,13 @@ def _outcomes(corpus: Corpus, step: Callable[[Corpus, str], T], shards: Sequence
     finally:
         # Whoever stops listening wants no further shard begun.
         pool.shutdown(cancel_futures=True)
+
+
+def _worth_processes(corpus: Corpus, shards: Sequence[str]) -> bool:
+    if len(shards) < 2 or len(shards) >= SHARDS_WORTH_PROCESSES:
+        return len(shards) >= SHARDS_WORTH_PROCESSES
+    files = [corpus.home.documents_file(corpus.config.source_of_shard(shard).name, shard) for shard in shards]
+    return sum(file.stat().st_size for file in files if file.is_file()) >= BYTES_WORTH_PROCESSES
 
 
 def _follow_parent() -> None:

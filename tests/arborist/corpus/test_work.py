@@ -63,6 +63,18 @@ def test_many_shards_are_worked_on_in_other_processes_and_give_what_one_process_
     assert apart == together
 
 
+@several_processors
+def test_two_shards_are_worth_a_second_process_where_they_are_large(
+    monkeypatch: pytest.MonkeyPatch, many: Workspace
+) -> None:
+    def pids() -> set[int | None]:
+        return {done.result for done in over_shards(many.corpus, chunked_in_other_processes, NAMES[:2], "chunks")}
+
+    assert pids() == {os.getpid()}
+    monkeypatch.setattr(work, "BYTES_WORTH_PROCESSES", 1_000)
+    assert os.getpid() not in pids()
+
+
 @pytest.mark.parametrize("shards", [NAMES[:3], NAMES])
 def test_a_shard_that_fails_fails_alone_and_is_named(many: Workspace, shards: list[str]) -> None:
     many.home.documents_file("many", "many-001").write_bytes(b"no parquet")
