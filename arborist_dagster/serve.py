@@ -27,7 +27,7 @@ def serve(home: Path, config: Path, port: int) -> None:
 
     from arborist_dagster.instance import prepare_instance, serve_alone
 
-    _refuse_taken(port)
+    refuse_taken(port, "make dev PORT")
     instance = prepare_instance(workspace.home)
     serve_alone(workspace.home)
     environment = os.environ | {
@@ -49,13 +49,14 @@ def _dagster_dev(port: int) -> list[str]:
     return [*quiet, "-m", "dagster", "dev", "-w", str(PROJECT / "workspace.yaml"), "-h", ADDRESS, "-p", str(port)]
 
 
-def _refuse_taken(port: int) -> None:
+def refuse_taken(port: int, command: str) -> None:
+    """Raises InputError where another program has the port; `command` is what takes a number to choose another."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((ADDRESS, port))
         except OSError as error:
-            remedy = f"is the UI running already? else choose another: make dev PORT={port % 65535 + 1}"
+            remedy = f"is it running already? else choose another: {command}={port % 65535 + 1}"
             raise InputError.at(
                 f"{ADDRESS}:{port}", "", "the port is taken or not yours to use", remedy
             ) from error
