@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.dagster_project import DagsterProject
-from tests.ui.browsed import CHROMIUM, BrowsedProject, browsed
+from tests.ui.browsed import BrowsedProject, browsed, installed_chromium
 
 QUESTIONS = [
     {"id": "lamp", "question": "Where is the lamp kept?", "expectedDocumentIds": ["docs/lamp.md"]},
@@ -24,8 +24,9 @@ def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowsedProject]:
 
     Screenshots go to the folder in ARBORIST_SCREENSHOTS, or else to a temporary one.
     """
-    if not Path(CHROMIUM).is_file():
-        pytest.skip(f"there is no {CHROMIUM}: `make test-ui` installs it")
+    chromium = installed_chromium()
+    if chromium is None:
+        pytest.skip("there is no Chromium here: `make test-ui` installs Debian's where it is root")
     project = DagsterProject.new(tmp_path_factory.mktemp("ui") / "project")
     lines = [json.dumps({"form": "match", "hardClass": None, "answerGist": None} | item) for item in QUESTIONS]
     (project.root / "golden").mkdir()
@@ -33,6 +34,6 @@ def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowsedProject]:
     named = os.environ.get("ARBORIST_SCREENSHOTS")
     screenshots = Path(named) if named else tmp_path_factory.mktemp("screenshots")
     screenshots.mkdir(parents=True, exist_ok=True)
-    with browsed(project, screenshots) as opened:
+    with browsed(project, chromium, screenshots) as opened:
         yield opened
     project.close()

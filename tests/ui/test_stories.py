@@ -13,12 +13,16 @@ pytestmark = pytest.mark.ui
 CHUNKING = '{ assetNodeOrError(assetKey: {path: ["document_chunks"]}) { ... on AssetNode { opVersion } } }'
 
 
+def _chunking_version(ui: BrowsedProject) -> str:
+    """The code version of `document_chunks` that the UI knows of; empty while it knows of none."""
+    return str(ui.served.query(CHUNKING)["assetNodeOrError"].get("opVersion", ""))
+
+
 def test_materialize_everything_on_a_fresh_instance(ui: BrowsedProject) -> None:
     page = ui.open("/asset-groups")
     page.get_by_role("button", name="Materialize all").click()
-    page.get_by_role("dialog").get_by_role("button", name="Launch backfill").click()
-    expect(page.get_by_text("Created backfill")).to_be_visible()
-    assert ui.await_backfill(seconds=300) == "COMPLETED_SUCCESS"
+    backfill = ui.launched_backfill(page.get_by_role("dialog").get_by_role("button", name="Launch backfill"))
+    assert ui.served.await_backfill(backfill) == "COMPLETED_SUCCESS"
     assert set(roots(ui.project.corpus)) == {"docs-000", "docs-001", "trees-000"}
     assert ui.project.unsynced() == {}
     ui.open("/runs")
@@ -42,7 +46,7 @@ def test_launch_an_evaluation_with_changed_config(ui: BrowsedProject) -> None:
     expect(page.get_by_text("No errors")).to_be_visible()
     ui.shot("2-launchpad")
     page.get_by_role("button", name="Launch Run").click()
-    assert ui.await_run(ui.launched_run()) == "SUCCESS"
+    assert ui.served.await_run(ui.launched_run()) == "SUCCESS"
     ui.open("/assets/retrieval_evaluation")
     expect(page.get_by_text("fts5+keywords").first).to_be_visible()
     expect(page.get_by_text("top1_rate", exact=True).first).to_be_visible()
@@ -71,12 +75,12 @@ def test_lineage_reads_from_left_to_right(ui: BrowsedProject) -> None:
 def test_open_a_failing_check_and_read_what_to_do(ui: BrowsedProject) -> None:
     ui.project.configure({"docs": 2, "trees": 1}, max_characters=40)
     page = ui.open("/locations/arborist/asset-groups/corpus")
-    old = ui.query(CHUNKING)["assetNodeOrError"]["opVersion"]
+    old = _chunking_version(ui)
     page.get_by_role("button", name="Reload definitions").click()
-    ui.wait_until(CHUNKING, lambda data: data["assetNodeOrError"]["opVersion"] != old, seconds=120)
+    ui.served.until(lambda: _chunking_version(ui) not in {"", old})
     ui.open("/assets/fts_index?view=checks&checkDetail=shards_current")
     page.get_by_text("Execute", exact=True).first.click()
-    expect(page.get_by_text("3 of 3 shards are behind")).to_be_visible(timeout=120_000)
+    expect(page.get_by_text("3 of 3 shards are behind")).to_be_visible()
     page.get_by_text("[Show Markdown]").first.click()
     expect(page.get_by_role("dialog").get_by_text("docs-001")).to_be_visible()
     ui.shot("4-failing-check")
@@ -94,9 +98,10 @@ def test_backfill_after_a_chunking_bump(ui: BrowsedProject) -> None:
     dialog.get_by_text("All", exact=True).click()
     expect(dialog.get_by_text("3 partitions")).to_be_visible()
     ui.shot("5-backfill-dialog")
-    dialog.get_by_role("button", name="Launch backfill").click()
-    assert ui.await_backfill(seconds=240) == "COMPLETED_SUCCESS"
+    backfill = ui.launched_backfill(dialog.get_by_role("button", name="Launch backfill"))
+    assert ui.served.await_backfill(backfill) == "COMPLETED_SUCCESS"
     after = roots(ui.project.corpus)
+    assert after.keys() == before.keys()
     assert all(after[shard] != before[shard] for shard in before)
     assert ui.project.check("shards_current").passed
     ui.open("/assets/document_chunks?view=partitions&partition=docs-000")
