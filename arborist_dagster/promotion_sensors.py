@@ -21,6 +21,7 @@ CAUSE_TAG = "arborist/cause"
     job=PROMOTE_ANSWERS,
     minimum_interval_seconds=30,
     default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Promotes answers as soon as a STRICT record has been there for the kindergarten window.",
 )
 def kindergarten_sensor(context: dg.SensorEvaluationContext, workspace: WorkspaceResource) -> dg.SensorResult:
     """Asks for one promotion run when the window of a STRICT record has passed."""
@@ -34,6 +35,7 @@ def kindergarten_sensor(context: dg.SensorEvaluationContext, workspace: Workspac
     job=PROMOTE_ANSWERS,
     minimum_interval_seconds=10,
     default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Takes answers out of the sources as soon as a record was falsified, revived or retired.",
 )
 def falsification_sensor(context: dg.SensorEvaluationContext, workspace: WorkspaceResource) -> dg.SensorResult:
     """Asks for a promotion run as soon as a record was falsified, revived or retired."""

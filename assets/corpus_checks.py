@@ -8,7 +8,7 @@ import dagster as dg
 from arborist.errors import CorpusError
 from assets.names import FTS_INDEX
 from assets.ranges import covered
-from assets.tables import markdown_table
+from assets.tables import open_table
 from resources.workspace import WorkspaceResource
 
 if TYPE_CHECKING:
@@ -31,8 +31,10 @@ def _fault_result(checked: Sequence[str], faults: Sequence["ShardFault"]) -> dg.
         metadata={
             "shards": len(checked),
             "bad_shards": len(bad),
-            "faults": markdown_table(
-                ("shard", "place", "problem"), [(fault.shard, fault.place, fault.problem) for fault in faults]
+            **open_table(
+                "faults",
+                ("shard", "place", "problem"),
+                [(fault.shard, fault.place, fault.problem) for fault in faults],
             ),
         },
     )
@@ -107,7 +109,8 @@ def shards_current(workspace: WorkspaceResource) -> dg.AssetCheckResult:
         metadata={
             "shards": len(status),
             "behind": len(behind),
-            "shards_behind": markdown_table(
+            **open_table(
+                "shards_behind",
                 ("shard", "why", "answers from"),
                 [
                     (item.shard, item.behind, item.published.chunking_version if item.published else "nothing yet")

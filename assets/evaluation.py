@@ -58,7 +58,11 @@ def _retrieval_evaluation(sets: dg.StaticPartitionsDefinition) -> dg.AssetsDefin
     def retrieval_evaluation(
         context: dg.AssetExecutionContext, config: EvaluationConfig, workspace: WorkspaceResource
     ) -> Iterator[dg.MaterializeResult]:
-        """A retriever measured on a golden set, held against its pinned baseline where that means something."""
+        """A retriever measured on a golden set, held against its pinned baseline where that means something.
+
+        Which retriever, and how far it may fall behind, is the configuration of the run. The figures are those of
+        the last run; `rates_over_time` has those before it.
+        """
         from assets.evaluation_reports import evaluation_report
 
         opened = workspace.workspace

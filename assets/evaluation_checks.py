@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from assets.names import RETRIEVAL_EVALUATION
-from assets.tables import markdown_table
+from assets.tables import open_table
 from resources.workspace import WorkspaceResource
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def no_regression(workspace: WorkspaceResource) -> dg.AssetCheckResult:
             "compared": compared,
             "regressions": len(regressed),
             "not_comparable": len(incomparable),
-            "details": markdown_table(("run", "what"), [*regressed, *incomparable]),
+            **open_table("details", ("run", "what"), [*regressed, *incomparable]),
         },
     )
 
@@ -84,7 +84,8 @@ def benchmark_declared(workspace: WorkspaceResource) -> dg.AssetCheckResult:
         ),
         metadata={
             "undeclared": len(undeclared),
-            "runs": markdown_table(
+            **open_table(
+                "runs",
                 ("set", "retriever"),
                 [(run.summary.set_identifier, run.summary.retriever_identifier) for run in undeclared],
             ),
@@ -113,7 +114,7 @@ def golden_set_can_tell(workspace: WorkspaceResource) -> dg.AssetCheckResult:
             if blunt
             else "no set is known to be too easy"
         ),
-        metadata={"sets": len(hits), "blunt": markdown_table(("set", "why"), blunt)},
+        metadata={"sets": len(hits), **open_table("blunt", ("set", "why"), blunt)},
     )
 
 

@@ -31,6 +31,7 @@ from assets.versions import AssetReport
 
 WORST_QUESTIONS = 10
 PLOTTED_RUNS = 50
+SHOWN_DIGITS = 4
 
 
 def golden_report(file: Path) -> AssetReport:
@@ -128,30 +129,34 @@ def _evaluation_version(summary: RunSummary) -> str:
 def _evaluation_metadata(evaluation: GatedEvaluation, series: Sequence[StoredRun]) -> dict[str, Any]:
     summary, held = evaluation.stored.summary, evaluation.comparison
     answerable = summary.answerable
-    figures: dict[str, Any] = {
+    rates = {
         "top1_rate": summary.all.top1_rate,
         "top3_rate": summary.all.top3_rate,
         "top1_rate_answerable": answerable.top1_rate,
         "top3_rate_answerable": answerable.top3_rate,
         "no_result_rate": summary.no_result.top1_rate,
+    }
+    if summary.metrics is not None:
+        rates |= {
+            "ndcg_at_10": summary.metrics.ndcg,
+            "recall_at_10": summary.metrics.recall,
+            "mrr_at_10": summary.metrics.mrr,
+        }
+    counts = {
         "questions": summary.all.questions,
         "errors": summary.errors,
         "shortfalls": summary.shortfalls,
         "evaluation_run": evaluation.stored.id,
     }
-    if summary.metrics is not None:
-        figures |= {
-            "ndcg_at_10": summary.metrics.ndcg,
-            "recall_at_10": summary.metrics.recall,
-            "mrr_at_10": summary.metrics.mrr,
-        }
     groups = [("form", *item) for item in summary.by_form] + [
         ("hard class", *item) for item in summary.by_hard_class
     ]
-    return figures | {
-        "retriever": summary.retriever_identifier,
-        "baseline_state": held.state.value,
+    return {
         "verdict": verdict_line(held) if held.changes else "not compared with a baseline",
+        "baseline_state": held.state.value,
+        "retriever": summary.retriever_identifier,
+        **{name: round(rate, SHOWN_DIGITS) for name, rate in rates.items()},
+        **counts,
         "benchmark_fingerprint": summary.identity.benchmark,
         "variant_fingerprint": summary.identity.variant,
         "by_form_and_class": markdown_table(

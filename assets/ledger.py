@@ -3,7 +3,7 @@
 import dagster as dg
 
 from assets.names import PROVIDENCE_LEDGER
-from assets.tables import markdown_table
+from assets.tables import markdown_table, open_table
 from resources.workspace import WorkspaceResource
 
 GROUP = "providence"
@@ -62,7 +62,8 @@ def run_dag_verifies(workspace: WorkspaceResource) -> dg.AssetCheckResult:
             "records": report.records,
             "events": report.events,
             "faults": len(report.faults),
-            "fault_table": markdown_table(
+            **open_table(
+                "fault_table",
                 ("place", "record", "stage", "problem"),
                 [
                     (fault.place, fault.cache_key or "", fault.stage or "", fault.problem)
@@ -101,8 +102,10 @@ def records_replay(workspace: WorkspaceResource) -> dg.AssetCheckResult:
         metadata={
             "replayed": len(replays),
             **{str(outcome): sum(item.outcome is outcome for item in replays) for outcome in Outcome},
-            "diverged_records": markdown_table(
-                ("record", "what differs"), [(item.cache_key, ", ".join(item.parts)) for item in diverged]
+            **open_table(
+                "diverged_records",
+                ("record", "what differs"),
+                [(item.cache_key, ", ".join(item.parts)) for item in diverged],
             ),
         },
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from assets.names import PROVIDENCE_LEDGER, RETAINED_RETRIEVAL_AUDIT
-from assets.tables import markdown_table
+from assets.tables import markdown_table, open_table
 from assets.versions import DATA_VERSION, AssetReport, materialized
 from resources.workspace import WorkspaceResource
 
@@ -147,8 +147,12 @@ def retrieval_audit(workspace: WorkspaceResource) -> dg.AssetCheckResult:
     hindered = [audit for audit in audits if audit.report is None]
     nothing = f"none of {len(hindered)} records can be repeated" if hindered else "no grounded answer is recorded"
     remedy = "`arborist audit-retrieval --ledger KEY` shows the whole report."
-    hindrances = markdown_table(("record", "why not"), [(audit.cache_key, audit.hindrance) for audit in hindered])
-    more = {"not_repeatable": len(hindered), "hindrances": hindrances}
+    more = {
+        "not_repeatable": len(hindered),
+        **open_table(
+            "hindrances", ("record", "why not"), [(audit.cache_key, audit.hindrance) for audit in hindered]
+        ),
+    }
     return _result(outcomes, "record", nothing, remedy, more)
 
 
@@ -182,7 +186,8 @@ def _result(
             **(more or {}),
             f"{what}s": len(outcomes),
             **{name: statuses[name] for name in (PASSED, UNVERIFIED, NOT_AUDITED, FAILED)},
-            "codes": markdown_table(
+            **open_table(
+                "codes",
                 (what, "structural status", "codes"),
                 [(outcome.name, outcome.status, outcome.told) for outcome in outcomes if outcome.status != PASSED],
             ),

@@ -7,7 +7,7 @@ import dagster as dg
 from pydantic import Field
 
 from assets.names import PROVIDENCE_LEDGER, SELF_PROVIDENCE
-from assets.tables import markdown_table
+from assets.tables import markdown_table, open_table
 from resources.workspace import WorkspaceResource
 
 if TYPE_CHECKING:
@@ -84,9 +84,7 @@ def _fault_result(faults: Sequence["PromotionFault"], sound: str, remedy: str) -
         metadata={
             "faults": len(wrong),
             "moved": len(faults) - len(wrong),
-            "fault_table": markdown_table(
-                ("document", "problem"), [(fault.uri, fault.problem) for fault in faults]
-            ),
+            **open_table("fault_table", ("document", "problem"), [(fault.uri, fault.problem) for fault in faults]),
         },
     )
 

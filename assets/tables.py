@@ -18,6 +18,21 @@ def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> dg.
     return dg.MetadataValue.md(text)
 
 
+def open_table(
+    name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]
+) -> dict[str, dg.TableMetadataValue]:
+    """Metadata for a check: the rows under that name, and no entry where there are none.
+
+    The page of a check keeps Markdown behind a button, but opens a table of this kind. Beyond the first twenty
+    rows it only says how many there are.
+    """
+    shown = [dict(zip(columns, map(str, row), strict=True)) for row in rows[:SHOWN_ROWS]]
+    if len(rows) > SHOWN_ROWS:
+        shown.append(dict.fromkeys(columns, "") | {columns[0]: f"and {len(rows) - SHOWN_ROWS} more"})
+    schema = dg.TableSchema([dg.TableColumn(column, "text") for column in columns])
+    return {name: dg.MetadataValue.table([dg.TableRecord(row) for row in shown], schema)} if rows else {}
+
+
 def _cell(value: Any) -> str:
     return str(value).replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
 

@@ -116,8 +116,9 @@ def test_what_fails_is_an_error_with_its_code_whatever_else_there_is(
         audit(home, instance, name)
     result = structure(home, instance)
     assert told(result) == (False, dg.AssetCheckSeverity.ERROR, "failed")
-    (row,) = [line for line in str(facts(result)["codes"]).splitlines() if line.startswith("| changed | failed")]
-    assert "snapshot-changed (1)" in row
+    codes = {record.data["bundle"]: record.data for record in facts(result)["codes"].records}
+    assert codes["changed"]["structural status"] == "failed"
+    assert "snapshot-changed (1)" in str(codes["changed"]["codes"])
     assert [facts(result)[name] for name in ("bundles", "failed", "unverified")] == [2, 1, 1]
 
 
