@@ -16,7 +16,7 @@ from resources.workspace import WorkspaceResource
     target=dg.AssetSelection.assets(RETAINED_RETRIEVAL_AUDIT),
     minimum_interval_seconds=30,
     default_status=dg.DefaultSensorStatus.RUNNING,
-    description="Audits every bundle in audits/ that is new or holds something else than when it was last audited.",
+    description="Audits every bundle in audits/ that is new, or no longer what was last audited.",
 )
 def audit_bundles_changed(context: dg.SensorEvaluationContext, workspace: WorkspaceResource) -> dg.SensorResult:
     """Asks for an audit of every bundle that is new or holds something else than when it was last asked for.
