@@ -17,8 +17,10 @@ from arborist.retrieval.postings import PostingQuery
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-STRETCH_BITS = 9
+STRETCH_BITS = 8
 STRETCH = 1 << STRETCH_BITS
+POSTINGS_WORTH_BLOCKS = 16_384
+"""Reading fewer than these one by one costs less than what the looser bounds of whole blocks would let through."""
 MARGIN = 1.0 - 1e-9
 """Sums of the same doubles in another order differ by far less than this."""
 
@@ -64,7 +66,7 @@ def _bounds(ranges, factors, parameters, columns, corners, norms):  # type: igno
         start, end, first_block, last_block = ranges[term]
         begins[term] = end
         weight, idf = factors[term]
-        if first_block == last_block:
+        if end - start < POSTINGS_WORTH_BLOCKS:
             for at in range(end - 1, start - 1, -1):
                 chunk = chunks[at]
                 stretch = chunk >> STRETCH_BITS
