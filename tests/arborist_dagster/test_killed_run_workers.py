@@ -5,26 +5,33 @@ import random
 import re
 import select
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import dagster as dg
 import pytest
+from dagster._core.code_pointer import CodePointer
+from dagster._core.origin import JobPythonOrigin, RepositoryPythonOrigin
+from dagster._grpc.types import ExecuteRunArgs
+from dagster._serdes import serialize_value
 
 from arborist.corpus.shard import Shard
 from arborist_dagster.instance import AT_WORK
+from arborist_dagster.settings import PROJECT
 from assets.corpus import POOL
-from tests.dagster_project import DagsterProject, leftovers, roots
+from assets.ranges import range_tags
+from tests.dagster_project import DagsterProject, leftovers, processes_of, roots
 from tests.served import ServedProject, served
-
-pytestmark = pytest.mark.slow
 
 TRIALS = 20
 # Enough shards that a run works in several processes.
 SHARDS = {"docs": 5, "trees": 1}
 NAMES = ("docs-000", "docs-001", "docs-002", "docs-003", "docs-004", "trees-000")
 ASSETS = ("document_chunks", "fts_index")
+CHUNKINGS = (40, 50)
 MOST_SECONDS_BEHIND_AN_EVENT = 0.3
 
 
@@ -48,26 +55,23 @@ def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedProject]:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DagsterProject]:
-    """The same project, built by nobody but `arborist build`."""
-    project = _new(tmp_path_factory.mktemp("undisturbed") / "project")
-    yield project
-    project.close()
+def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str, str]]:
+    """The roots that `arborist build` comes to under each chunking where nobody disturbs it."""
+    undisturbed = _new(tmp_path_factory.mktemp("undisturbed") / "project")
+    found = {}
+    for chunking in CHUNKINGS:
+        undisturbed.configure(SHARDS, chunking)
+        assert undisturbed.build()[1] == []
+        found[chunking] = roots(undisturbed.corpus)
+    undisturbed.close()
+    return found
 
 
-def _configured(ui: ServedProject, undisturbed: DagsterProject, max_characters: int) -> dict[str, str]:
-    """Put every shard behind, and return the roots that it must come to."""
-    for project in (ui.project, undisturbed):
-        project.configure(SHARDS, max_characters)
-    undisturbed.build()
-    return roots(undisturbed.corpus)
-
-
+@pytest.mark.slow
 def test_a_run_killed_at_any_step_holds_nothing_up_and_the_next_one_finishes(
-    ui: ServedProject, undisturbed: DagsterProject
+    ui: ServedProject, expected: dict[int, dict[str, str]]
 ) -> None:
     choose = random.Random(20_261_130)
-    _configured(ui, undisturbed, 59)
     whole = ui.launch("build_shards", NAMES)
     assert ui.await_run(whole) == "SUCCESS"
     events = len(ui.project.instance.all_logs(whole))
@@ -75,22 +79,27 @@ def test_a_run_killed_at_any_step_holds_nothing_up_and_the_next_one_finishes(
     for trial in range(2 * TRIALS):
         if len(killed_at) == TRIALS:
             break
-        expected = _configured(ui, undisturbed, 60 + trial)
+        chunking = CHUNKINGS[trial % 2]
+        ui.project.configure(SHARDS, chunking)
         run = ui.launch("build_shards", NAMES)
         if not _killed(ui, run, events * (trial % TRIALS) // TRIALS, choose):
             continue
-        assert ui.await_run(run) == "FAILURE"
         killed_at.append(_last_step(ui.project.instance, run))
         _every_published_shard_is_whole(ui.project)
         assert ui.await_run(ui.launch("build_shards", NAMES)) == "SUCCESS"
-        assert roots(ui.project.corpus) == expected
-        assert leftovers(ui.project.home) == []
-        assert ui.project.unsynced(ASSETS) == {}
-        assert ui.project.instance.get_runs(dg.RunsFilter(statuses=AT_WORK)) == []
-        assert _held(ui.project.instance) == 0
+        _assert_finished(ui.project, expected[chunking])
     print(f"{len(killed_at)} runs were killed, at: {', '.join(killed_at)}")
     assert len(killed_at) == TRIALS
-    assert {"document_chunks", "fts_index", "corpus_snapshot"} <= set(killed_at)
+    assert {"", *ASSETS} < set(killed_at)
+
+
+def _assert_finished(project: DagsterProject, expected: dict[str, str]) -> None:
+    """Everything is built, and nothing is left of a run that is over."""
+    assert roots(project.corpus) == expected
+    assert leftovers(project.home) == []
+    assert project.unsynced(ASSETS) == {}
+    assert project.instance.get_runs(dg.RunsFilter(statuses=AT_WORK)) == []
+    assert _held(project.instance) == 0
 
 
 def _killed(ui: ServedProject, run: str, event: int, choose: random.Random) -> bool:
@@ -137,9 +146,9 @@ def _descendants(process: int) -> list[int]:
 
 
 def _last_step(instance: dg.DagsterInstance, run: str) -> str:
-    """The step that the run was at when it ended; empty where it had begun none."""
-    steps = [entry.step_key for entry in instance.all_logs(run) if entry.step_key]
-    return steps[-1] if steps else ""
+    """The step that the run had begun last; empty where it had begun none."""
+    begun = instance.all_logs(run, of_type=dg.DagsterEventType.STEP_START)
+    return str(begun[-1].step_key) if begun else ""
 
 
 def _every_published_shard_is_whole(project: DagsterProject) -> None:
@@ -153,16 +162,16 @@ def _held(instance: dg.DagsterInstance) -> int:
     return int(instance.event_log_storage.get_concurrency_info(POOL).active_slot_count)
 
 
+@pytest.mark.slow
 def test_two_backfills_launched_at_once_end_at_the_roots_of_one(
-    ui: ServedProject, undisturbed: DagsterProject
+    ui: ServedProject, expected: dict[int, dict[str, str]]
 ) -> None:
-    expected = _configured(ui, undisturbed, 45)
+    chunking = next(size for size in CHUNKINGS if roots(ui.project.corpus) != expected[size])
+    ui.project.configure(SHARDS, chunking)
     backfills = [ui.launch_backfill(ASSETS, NAMES) for _ in range(2)]
     assert [ui.await_backfill(backfill) for backfill in backfills] == ["COMPLETED_SUCCESS"] * 2
-    assert roots(ui.project.corpus) == expected
-    assert ui.project.unsynced(ASSETS) == {}
+    _assert_finished(ui.project, expected[chunking])
     assert ui.project.check("shards_current").passed
-    assert _held(ui.project.instance) == 0
     taken_over = [run for run in _runs_of(ui.project.instance, backfills) if _took_over(ui.project.instance, run)]
     assert len(taken_over) == 1
 
@@ -175,3 +184,38 @@ def _runs_of(instance: dg.DagsterInstance, backfills: list[str]) -> list[str]:
 def _took_over(instance: dg.DagsterInstance, run: str) -> bool:
     """Whether the run says that it did not make again what the other had made."""
     return any("made since this was asked for" in entry.message for entry in instance.all_logs(run))
+
+
+@pytest.mark.parametrize("step", ["document_chunks", "fts_index"])
+def test_the_command_that_executes_a_run_is_killed_and_the_next_run_finishes(
+    project: DagsterProject, tmp_path: Path, step: str
+) -> None:
+    names = ("docs-000", "docs-001", "trees-000")
+    undisturbed = project.copied_to(tmp_path / "undisturbed")
+    for each in (project, undisturbed):
+        each.configure({"docs": 2, "trees": 1}, max_characters=40)
+    undisturbed.build()
+    pointer = CodePointer.from_module("arborist_dagster.definitions", "defs", str(PROJECT))
+    origin = JobPythonOrigin("build_shards", RepositoryPythonOrigin(sys.executable, pointer))
+    run = project.instance.create_run_for_job(
+        project.definitions.resolve_job_def(origin.job_name), tags=range_tags(names), job_code_origin=origin
+    )
+    arguments = serialize_value(ExecuteRunArgs(origin, run.run_id, project.instance.get_ref()))
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "dagster", "api", "execute_run", arguments],
+        env=project.environment,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    while _last_step(project.instance, run.run_id) != step:
+        assert worker.poll() is None
+    os.killpg(worker.pid, signal.SIGKILL)
+    assert worker.wait() == -signal.SIGKILL
+    assert processes_of(worker.pid) == []
+    _every_published_shard_is_whole(project)
+    # What Dagster's code server and its monitoring do once they see that the process is gone.
+    project.instance.report_run_failed(run)
+    project.instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+    assert project.materialize([*ASSETS, "corpus_snapshot"], [names[0], names[-1]]).success
+    _assert_finished(project, roots(undisturbed.corpus))
+    undisturbed.close()
