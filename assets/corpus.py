@@ -12,7 +12,7 @@ from arborist.corpus.tokenizer import INDEX_VERSION
 from arborist.progress import done
 from assets.names import DOCUMENT_CHUNKS, FTS_INDEX, SOURCE_DOCUMENTS
 from assets.requests import asked_at
-from assets.tables import column_schema, markdown_table
+from assets.tables import column_schema, markdown_table, open_table
 from assets.versions import AssetReport, inputs_seen, materialized
 from resources.workspace import WorkspaceResource
 
@@ -222,7 +222,7 @@ def _reported(
             context.log_event(report.event(seen))
         failure = dg.Failure(
             description="; ".join(f"{partition}: {error}" for partition, error in failed),
-            metadata={"failed": markdown_table(("partition", "error"), failed), "made": len(reports)},
+            metadata={**open_table("failed", ("partition", "error"), failed), "made": len(reports)},
         )
         if any(outcome.transient for outcome in outcomes) and context.retry_number < MOST_RETRIES:
             wait = RETRY_SECONDS * 2**context.retry_number

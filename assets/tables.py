@@ -21,10 +21,10 @@ def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> dg.
 def open_table(
     name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]
 ) -> dict[str, dg.TableMetadataValue]:
-    """Metadata for a check: the rows under that name, and no entry where there are none.
+    """Metadata for a check or an event: the rows under that name, and no entry where there are none.
 
-    The page of a check keeps Markdown behind a button, but opens a table of this kind. Beyond the first twenty
-    rows it only says how many there are.
+    The pages of checks and runs keep Markdown behind a button, but open a table of this kind. Beyond the first
+    twenty rows it only says how many there are.
     """
     shown = [dict(zip(columns, map(str, row), strict=True)) for row in rows[:SHOWN_ROWS]]
     if len(rows) > SHOWN_ROWS:
