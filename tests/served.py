@@ -21,6 +21,7 @@ from tests.dagster_project import DagsterProject, processes_of
 
 # A test that waits gives up only when the machine cannot be just slow any more.
 FAR = 900
+STOP_SECONDS = 120
 ENDED = {"SUCCESS", "FAILURE", "CANCELED"}
 LAUNCH_RUN = """
 mutation Launch($params: ExecutionParams!) {
@@ -116,7 +117,7 @@ class ServedProject:
 def served(project: DagsterProject, log: Path) -> Iterator[ServedProject]:
     """The UI in a session of its own, as a shell starts it in the background: interrupts ignored.
 
-    It is ended as Ctrl-C ends it, and whatever that leaves is killed.
+    Afterwards it is told to end, and whatever that leaves is killed.
     """
     port = free_port()
     with log.open("wb") as output:
@@ -155,12 +156,22 @@ def _answers(address: str) -> bool:
         return False
 
 
+def stop(process: subprocess.Popen[bytes]) -> list[int]:
+    """End the UI as its first process ends it when told to; the processes that are left of it a while later."""
+    process.terminate()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(STOP_SECONDS)
+    # The code servers end by themselves when they miss the first process.
+    pause = Event()
+    for _ in range(5 * STOP_SECONDS):
+        if not processes_of(process.pid):
+            break
+        pause.wait(0.2)
+    return processes_of(process.pid)
+
+
 def _end(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        process.send_signal(signal.SIGTERM)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(60)
-    for pid in processes_of(process.pid):
+    for pid in stop(process):
         with suppress(ProcessLookupError):
             kill(pid, signal.SIGKILL)
     process.wait()

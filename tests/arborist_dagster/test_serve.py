@@ -1,14 +1,13 @@
 """`make dev`: the UI starts over a new home without a warning, launches a run, and leaves no process behind."""
 
-import signal
 import socket
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.dagster_project import DagsterProject, processes_of
-from tests.served import FAR, serve_command, served
+from tests.dagster_project import DagsterProject
+from tests.served import serve_command, served, stop
 
 
 @pytest.mark.slow
@@ -16,9 +15,8 @@ def test_the_ui_starts_runs_an_asset_and_stops(new_project: DagsterProject, tmp_
     with served(new_project, tmp_path / "log") as ui:
         run = ui.launch("__ASSET_JOB", ["trees"], ["source_documents"])
         assert ui.await_run(run) == "SUCCESS"
-        ui.process.send_signal(signal.SIGTERM)
-        ui.process.wait(FAR)
-        assert processes_of(ui.process.pid) == []
+        assert stop(ui.process) == []
+        assert ui.process.returncode == 0
     assert new_project.latest("source_documents", "trees") is not None
     told = ui.log.read_text()
     assert "Warning" not in told and "WARNING" not in told and "Deprecat" not in told
