@@ -68,8 +68,8 @@ class PostingSidecar:
     corner_lengths: "NDArray[np.int32]"
     corner_titles: "NDArray[Any]"
     corner_texts: "NDArray[Any]"
-    derived: dict[tuple[float, ...], "NDArray[np.float64]"] = field(default_factory=dict)
-    """A place for what a search derives from the lengths and can use again."""
+    derived: dict[tuple[Any, ...], Any] = field(default_factory=dict)
+    """A place for what a search derives from the arrays and can use again."""
     looked_up: dict[str, int | None] = field(default_factory=dict)
 
     def term_number(self, stem: str) -> int | None:

@@ -21,6 +21,8 @@ STRETCH_BITS = 8
 STRETCH = 1 << STRETCH_BITS
 POSTINGS_WORTH_BLOCKS = 16_384
 """Reading fewer than these one by one costs less than what the looser bounds of whole blocks would let through."""
+MOST_KEPT = 1_000
+"""Terms; what is kept of one is sixteen bytes a stretch, that is 63 bytes a chunk for all of them."""
 MARGIN = 1.0 - 1e-9
 """Sums of the same doubles in another order differ by far less than this."""
 
@@ -29,71 +31,133 @@ compiled: Any = njit(cache=True, nogil=True, error_model="numpy")
 
 def best_chunks(postings: PostingSidecar, query: PostingQuery) -> "tuple[NDArray[np.int64], NDArray[np.float64]]":
     """The `limit` best chunks of those that reach `least`, and their scores; in no order."""
-    policy, numbers = query.policy, query.numbers
-    parameters = (policy.title_weight, policy.text_weight, policy.bm25_k1, policy.bm25_b, query.average)
-    ranges = np.empty((len(numbers), 4), dtype=np.int64)
-    ranges[:, 0], ranges[:, 1] = postings.posting_starts[numbers], postings.posting_starts[numbers + 1]
-    ranges[:, 2], ranges[:, 3] = postings.block_starts[numbers], postings.block_starts[numbers + 1]
+    numbers, parameters = query.numbers, _parameters(query)
+    kept = postings.derived.setdefault(("term bounds", parameters), _KeptBounds())
+    stretches = (len(query.norms) + STRETCH - 1) >> STRETCH_BITS
+    bounds = np.empty((stretches, len(numbers)))
+    begins = np.empty((stretches, len(numbers)), dtype=np.int64)
+    for place, number in enumerate(numbers.tolist()):
+        most, first = kept.bounds(postings, query, number)
+        _weigh(bounds, begins, place, most, first, query.weights[place], query.idfs[place])
+    ranges = np.column_stack((postings.posting_starts[numbers], postings.posting_starts[numbers + 1]))
     factors = np.column_stack((query.weights, query.idfs))
-    columns = (postings.posting_chunks, postings.title_frequencies, postings.text_frequencies)
-    corners = (
-        postings.corner_starts,
-        postings.corner_lengths,
-        postings.corner_titles,
-        postings.corner_texts,
-    )
     found = _best(
-        ranges, factors, parameters, columns, corners, query.norms, postings.tie_order, query.limit, query.least
+        bounds,
+        begins,
+        ranges,
+        factors,
+        parameters,
+        _columns(postings),
+        query.norms,
+        postings.tie_order,
+        query.limit,
+        query.least,
     )
     return found[0], found[1]
+
+
+def _parameters(query: PostingQuery) -> tuple[float, ...]:
+    policy = query.policy
+    return policy.title_weight, policy.text_weight, policy.bm25_k1, policy.bm25_b, query.average
+
+
+def _columns(postings: PostingSidecar) -> "tuple[NDArray[Any], ...]":
+    return postings.posting_chunks, postings.title_frequencies, postings.text_frequencies
+
+
+class _KeptBounds:
+    """What terms add at most in each stretch, without their weights; kept, since questions share their words.
+
+    A frequent term is bounded by its blocks at first, and by its postings when it is asked for again.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[int, tuple[NDArray[np.float64], NDArray[np.int64]]] = {}
+        self._met: set[int] = set()
+
+    def bounds(
+        self, postings: PostingSidecar, query: PostingQuery, number: int
+    ) -> "tuple[NDArray[np.float64], NDArray[np.int64]]":
+        """For each stretch what the term adds at most, and a place not behind the first of its postings there."""
+        if (found := self._kept.get(number)) is not None:
+            return found
+        start, end = postings.posting_starts[number : number + 2].tolist()
+        if end - start >= POSTINGS_WORTH_BLOCKS and number not in self._met:
+            self._met.add(number)
+            first, last = postings.block_starts[number : number + 2].tolist()
+            corners = (
+                postings.corner_starts,
+                postings.corner_lengths,
+                postings.corner_titles,
+                postings.corner_texts,
+            )
+            chunks = postings.posting_chunks[start:end]
+            bounds: tuple[NDArray[np.float64], NDArray[np.int64]] = _bounds_by_blocks(
+                start, first, last, chunks, corners, _parameters(query), len(query.norms)
+            )
+            return bounds
+        if len(self._kept) >= MOST_KEPT:
+            self._kept.clear()
+        self._kept[number] = _bounds_by_postings(start, end, _columns(postings), _parameters(query), query.norms)
+        return self._kept[number]
+
+
+@compiled
+def _saturated(title, text, norm, parameters):  # type: ignore[no-untyped-def]
+    """A frequency as it counts, reckoned in the order of `bm25`."""
+    frequency = parameters[0] * title + parameters[1] * text
+    return (frequency * (parameters[2] + 1.0)) / (frequency + norm)
 
 
 @compiled
 def _share(weight, idf, title, text, norm, parameters):  # type: ignore[no-untyped-def]
     """What a term adds to a score, reckoned in the order of `bm25`."""
-    frequency = parameters[0] * title + parameters[1] * text
-    return weight * (idf * ((frequency * (parameters[2] + 1.0)) / (frequency + norm)))
+    return weight * (idf * _saturated(title, text, norm, parameters))
 
 
 @compiled
-def _bounds(ranges, factors, parameters, columns, corners, norms):  # type: ignore[no-untyped-def]
-    """What each term adds at most in each stretch, and no later than where its postings there begin."""
+def _bounds_by_postings(start, end, columns, parameters, norms):  # type: ignore[no-untyped-def]
     chunks, titles, texts = columns
     stretches = (len(norms) + STRETCH - 1) >> STRETCH_BITS
-    bounds = np.zeros((len(ranges), stretches))
-    begins = np.empty((len(ranges), stretches), dtype=np.int64)
-    for term in range(len(ranges)):
-        start, end, first_block, last_block = ranges[term]
-        begins[term] = end
-        weight, idf = factors[term]
-        if end - start < POSTINGS_WORTH_BLOCKS:
-            for at in range(end - 1, start - 1, -1):
-                chunk = chunks[at]
-                stretch = chunk >> STRETCH_BITS
-                share = _share(weight, idf, titles[at], texts[at], norms[chunk], parameters)
-                bounds[term, stretch] = max(bounds[term, stretch], share)
-                begins[term, stretch] = at
-            continue
-        for block in range(last_block - 1, first_block - 1, -1):
-            first = start + (block - first_block) * BLOCK
-            share = _block_bound(weight, idf, block, parameters, corners)
-            for stretch in range(
-                chunks[first] >> STRETCH_BITS, (chunks[min(first + BLOCK, end) - 1] >> STRETCH_BITS) + 1
-            ):
-                bounds[term, stretch] = max(bounds[term, stretch], share)
-                begins[term, stretch] = first
-    return bounds, begins
+    most, first = np.zeros(stretches), np.full(stretches, end, dtype=np.int64)
+    for at in range(end - 1, start - 1, -1):
+        stretch = chunks[at] >> STRETCH_BITS
+        most[stretch] = max(most[stretch], _saturated(titles[at], texts[at], norms[chunks[at]], parameters))
+        first[stretch] = at
+    return most, first
 
 
 @compiled
-def _block_bound(weight, idf, block, parameters, corners):  # type: ignore[no-untyped-def]
+def _bounds_by_blocks(start, first_block, last_block, chunks, corners, parameters, size):  # type: ignore[no-untyped-def]
+    stretches = (size + STRETCH - 1) >> STRETCH_BITS
+    most, first = np.zeros(stretches), np.full(stretches, start + len(chunks), dtype=np.int64)
+    for block in range(last_block - 1, first_block - 1, -1):
+        begin = (block - first_block) * BLOCK
+        bound = _block_bound(block, parameters, corners)
+        last = chunks[min(begin + BLOCK, len(chunks)) - 1]
+        for stretch in range(chunks[begin] >> STRETCH_BITS, (last >> STRETCH_BITS) + 1):
+            most[stretch] = max(most[stretch], bound)
+            first[stretch] = start + begin
+    return most, first
+
+
+@compiled
+def _block_bound(block, parameters, corners):  # type: ignore[no-untyped-def]
     starts, lengths, titles, texts = corners
     k1, b, average = parameters[2], parameters[3], parameters[4]
     most = 0.0
     for corner in range(starts[block], starts[block + 1]):
         norm = k1 * (1.0 - b + b * lengths[corner] / average)
-        most = max(most, _share(weight, idf, titles[corner], texts[corner], norm, parameters))
+        most = max(most, _saturated(titles[corner], texts[corner], norm, parameters))
     return most
+
+
+@compiled
+def _weigh(bounds, begins, place, most, first, weight, idf):  # type: ignore[no-untyped-def]
+    """Put a term's bounds, now with its weights, among those of the query."""
+    for stretch in range(len(most)):
+        bounds[stretch, place] = weight * (idf * most[stretch])
+        begins[stretch, place] = first[stretch]
 
 
 @compiled
@@ -250,10 +314,10 @@ def _score(stretch, chunk, begins, ranges, factors, parameters, chunks, titles, 
 
 
 @compiled
-def _best(ranges, factors, parameters, columns, corners, norms, tie_order, limit, least):  # type: ignore[no-untyped-def]
+def _best(  # type: ignore[no-untyped-def]
+    bounds, begins, ranges, factors, parameters, columns, norms, tie_order, limit, least
+):
     chunks, titles, texts = columns
-    bounds, begins = _bounds(ranges, factors, parameters, columns, corners, norms)
-    bounds, begins = bounds.T.copy(), begins.T.copy()
     totals = bounds.sum(axis=1) / MARGIN
     heap_scores, heap_ties = np.empty(limit), np.empty(limit, dtype=np.int32)
     heap_chunks, size = np.empty(limit, dtype=np.int64), 0

@@ -119,7 +119,8 @@ def _norms(postings: PostingSidecar, average: float, policy: RankingPolicy) -> "
     if key not in postings.derived:
         postings.derived.clear()
         postings.derived[key] = length_norms(postings.lengths, average, policy)
-    return postings.derived[key]
+    norms: NDArray[np.float64] = postings.derived[key]
+    return norms
 
 
 def length_norms(lengths: "NDArray[np.int32]", average: float, policy: RankingPolicy) -> "NDArray[np.float64]":
