@@ -13,7 +13,7 @@ from arborist.progress import done
 from assets.names import DOCUMENT_CHUNKS, FTS_INDEX, SOURCE_DOCUMENTS
 from assets.requests import asked_at
 from assets.tables import column_schema, markdown_table, open_table
-from assets.versions import AssetReport, inputs_seen, materialized
+from assets.versions import AssetReport, inputs_seen, log_events, materialized
 from resources.workspace import WorkspaceResource
 
 if TYPE_CHECKING:
@@ -218,8 +218,7 @@ def _reported(
     """Report the partitions that were made; fail, naming those that were not."""
     failed = [(outcome.name, str(outcome.error)) for outcome in outcomes if outcome.error is not None]
     if failed:
-        for report in reports:
-            context.log_event(report.event(seen))
+        log_events(context, [report.event(seen) for report in reports])
         failure = dg.Failure(
             description="; ".join(f"{partition}: {error}" for partition, error in failed),
             metadata={**open_table("failed", ("partition", "error"), failed), "made": len(reports)},

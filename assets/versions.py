@@ -2,14 +2,16 @@
 
 Dagster gives every partition of a run the data version of the run's one result, and takes its inputs' versions
 from the run as a whole. That would make a rebuilt but unchanged shard look new to whatever hangs on it, so each
-partition is reported again with versions of its own.
+partition is reported with versions of its own, in the place of what Dagster would report.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import dagster as dg
+from dagster._core.definitions.source_asset import SYSTEM_METADATA_KEY_SOURCE_ASSET_OBSERVATION as REPORTED_ALREADY
+from dagster._core.events import DagsterEvent, DagsterEventBatchMetadata, generate_event_batch_id
 
 from arborist.hashing import Domain, hash_json
 
@@ -88,7 +90,17 @@ def materialized(
     if len(reports) == 1:
         yield reports[0].result(seen)
         return
-    yield dg.MaterializeResult(data_version=dg.DataVersion(together(reports)), metadata=dict(totals))
-    # Dagster's own event for each partition is written when the result is yielded; what follows supersedes it.
-    for report in reports:
-        context.log_event(report.event(seen))
+    log_events(context, [report.event(seen) for report in reports])
+    # With this key Dagster leaves it at that, and goes on with checks and with what hangs on the asset.
+    metadata = {**totals, REPORTED_ALREADY: True}
+    yield dg.MaterializeResult(data_version=dg.DataVersion(together(reports)), metadata=metadata)
+
+
+def log_events(context: dg.AssetExecutionContext, events: Sequence[dg.AssetMaterialization]) -> None:
+    """Log the events of many partitions as Dagster logs its own of a range, in one batch.
+
+    `context.log_event` would store one after the other, each with its own transactions.
+    """
+    step, batch = context.get_step_execution_context(), generate_event_batch_id()
+    for place, event in enumerate(events, start=1):
+        DagsterEvent.asset_materialization(step, event, DagsterEventBatchMetadata(batch, place == len(events)))

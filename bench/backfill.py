@@ -25,6 +25,7 @@ from arborist_dagster.settings import Settings
 from assets.ranges import range_tags
 
 TARGET = 1.3
+TURNS = 3
 SENTENCE = "The {name} of room {room} was found in {year}, and nobody has moved it since. "
 
 
@@ -94,8 +95,9 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         workspace = project(Path(folder), options.shards, options.documents)
-        engine = min(engine_seconds(workspace) for _ in range(2))
-        run = min(run_seconds(workspace, checks=False) for _ in range(2))
+        # In turns, so that what else the machine does falls on both.
+        turns = [(engine_seconds(workspace), run_seconds(workspace, checks=False)) for _ in range(TURNS)]
+        engine, run = (min(column) for column in zip(*turns, strict=True))
         checked = run_seconds(workspace, checks=True)
     figures = {
         "shards": options.shards,

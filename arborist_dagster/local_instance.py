@@ -1,0 +1,95 @@
+"""The kind of instance that `dagster.yaml` names: Dagster's own on SQLite, but many events are one transaction.
+
+Dagster hands the events of a range of partitions over together. Its SQLite event log then opens two databases, and
+commits to both, for every single event, which takes longer than making a small shard.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from threading import RLock, local
+from typing import Any
+
+import dagster as dg
+import yaml
+from dagster._core.events.log import EventLogEntry
+from dagster._core.instance.ref import InstanceRef
+from dagster._core.storage.event_log.sqlite.sqlite_event_log import INDEX_SHARD_NAME, SqliteEventLogStorage
+from dagster._core.storage.sqlite_storage import DagsterSqliteStorage, _event_logs_directory
+from dagster._serdes import ConfigurableClassData
+from sqlalchemy.engine import Connection
+
+EVENTS_AT_ONCE = 1_000
+
+
+class _Held(local):
+    """The connections that this thread keeps while it stores a batch, by the database they lead to."""
+
+    def __init__(self) -> None:
+        self.connections: dict[str, Connection] = {}
+
+
+class BatchedEventLog(SqliteEventLogStorage):
+    """Dagster's event log, to which a batch of events is written whole or not at all."""
+
+    def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
+        self._held = _Held()
+        super().__init__(base_dir, inst_data)
+        # A batch keeps two connections, and the lock with them.
+        self._db_lock = RLock()
+        self.has_table = cache(super().has_table)
+
+    def store_event_batch(self, events: Sequence[EventLogEntry]) -> None:
+        """Store events of one run."""
+        # The index last, so that it never knows of an event that the run's own log does not have.
+        with self._holding(INDEX_SHARD_NAME), self._holding(events[0].run_id):
+            super().store_event_batch(events)
+
+    @contextmanager
+    def _holding(self, shard: str) -> Iterator[None]:
+        with super()._connect(shard) as connection:
+            self._held.connections[shard] = connection
+            try:
+                yield
+            finally:
+                del self._held.connections[shard]
+
+    @contextmanager
+    def _connect(self, shard: str) -> Iterator[Connection]:
+        if shard in self._held.connections:
+            yield self._held.connections[shard]
+            return
+        with super()._connect(shard) as connection:
+            yield connection
+
+
+class LocalStorage(DagsterSqliteStorage):
+    """Dagster's storage in a folder, with that event log."""
+
+    def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
+        super().__init__(base_dir, inst_data)
+        self._event_log_storage = BatchedEventLog(_event_logs_directory(base_dir))
+
+    @classmethod
+    def from_config_value(
+        cls, inst_data: ConfigurableClassData | None, config_value: Mapping[str, str]
+    ) -> "LocalStorage":
+        return cls.from_local(inst_data=inst_data, **config_value)
+
+
+class LocalInstance(dg.DagsterInstance):
+    """An instance in a folder, whose events are stored in batches."""
+
+    @classmethod
+    def config_schema(cls) -> dict[str, Any]:
+        return {}
+
+    @classmethod
+    def config_defaults(cls, base_dir: str) -> Mapping[str, ConfigurableClassData | None]:
+        """What `dagster.yaml` leaves open, for an instance in this folder."""
+        ours = ConfigurableClassData(__name__, LocalStorage.__name__, yaml.dump({"base_dir": base_dir}))
+        return {**InstanceRef.config_defaults(base_dir), "storage": ours}
+
+    def _get_event_batch_size(self) -> int:
+        # Dagster takes this from the environment, where nobody would think of it.
+        return EVENTS_AT_ONCE
