@@ -119,7 +119,9 @@ def _outcomes(corpus: Corpus, step: Callable[[Corpus, str], T], shards: Sequence
     context.set_forkserver_preload(list(PRELOADED))
     pool = ProcessPoolExecutor(processes, context, initializer=_follow_parent)
     try:
-        futures = {pool.submit(_outcome, plain, step, shard): shard for shard in shards}
+        # The largest first, so that none of them is begun when the other processes have nothing left to do.
+        largest_first = sorted(shards, key=lambda shard: -_documents_size(corpus, shard))
+        futures = {pool.submit(_outcome, plain, step, shard): shard for shard in largest_first}
         for future in as_completed(futures):
             try:
                 yield future.result()
@@ -136,8 +138,13 @@ def _outcomes(corpus: Corpus, step: Callable[[Corpus, str], T], shards: Sequence
 def _worth_processes(corpus: Corpus, shards: Sequence[str]) -> bool:
     if len(shards) < 2 or len(shards) >= SHARDS_WORTH_PROCESSES:
         return len(shards) >= SHARDS_WORTH_PROCESSES
-    files = [corpus.home.documents_file(corpus.config.source_of_shard(shard).name, shard) for shard in shards]
-    return sum(file.stat().st_size for file in files if file.is_file()) >= BYTES_WORTH_PROCESSES
+    return sum(_documents_size(corpus, shard) for shard in shards) >= BYTES_WORTH_PROCESSES
+
+
+def _documents_size(corpus: Corpus, shard: str) -> int:
+    """Bytes of the shard's document file; nothing where there is none."""
+    file = corpus.home.documents_file(corpus.config.source_of_shard(shard).name, shard)
+    return file.stat().st_size if file.is_file() else 0
 
 
 def _follow_parent() -> None:
