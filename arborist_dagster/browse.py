@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import yaml  # type: ignore[import-untyped]
+import yaml
 
 from arborist.cli.main import main
 from arborist.cli.options import home_option

@@ -1,7 +1,5 @@
 """Assembling the code location from settings; tests build their own with other settings."""
 
-from collections.abc import Sequence
-
 import dagster as dg
 
 from arborist.corpus.config import load_corpus_config
@@ -12,6 +10,7 @@ from arborist_dagster.jobs import jobs_over
 from arborist_dagster.promotion_sensors import PROMOTION_SENSORS
 from arborist_dagster.schedules import promote_hourly, verify_ledger_nightly
 from arborist_dagster.settings import Settings
+from assets.catalog import catalogued
 from assets.corpus import corpus_assets
 from assets.corpus_checks import CORPUS_CHECKS
 from assets.evaluation import evaluation_assets
@@ -28,14 +27,16 @@ def build_definitions(settings: Settings) -> dg.Definitions:
     """All assets, checks, jobs and resources over one home. Raises ConfigError for a bad `corpus.toml`."""
     config = load_corpus_config(settings.config)
     evaluation = evaluation_assets(settings.config)
-    made = [
-        *corpus_assets(config),
-        *evaluation,
-        question_sweep,
-        self_providence,
-        retained_retrieval_audit,
-    ]
-    assets = [*_owned(made), providence_ledger]
+    assets = catalogued(
+        [
+            *corpus_assets(config),
+            *evaluation,
+            providence_ledger,
+            question_sweep,
+            self_providence,
+            retained_retrieval_audit,
+        ]
+    )
     return dg.Definitions(
         assets=assets,
         asset_checks=[
@@ -55,9 +56,3 @@ def build_definitions(settings: Settings) -> dg.Definitions:
         # A process a step costs 1.5 s where a step in process costs 0.07 s (`dagster.md`, B10).
         executor=dg.in_process_executor,
     )
-
-
-def _owned(assets: Sequence[dg.AssetsDefinition]) -> Sequence[dg.AssetsDefinition]:
-    """The assets, each owned by the team that its group is named after, and with the place of its code."""
-    owned = dg.map_asset_specs(lambda spec: spec.replace_attributes(owners=[f"team:{spec.group_name}"]), assets)
-    return dg.with_source_code_references(owned)

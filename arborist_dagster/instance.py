@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-import yaml  # type: ignore[import-untyped]
+import yaml
 from dagster._core.instance.ref import InstanceRef  # the one way to an instance that differs from its file
 
 from arborist.errors import InputError

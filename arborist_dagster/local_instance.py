@@ -6,9 +6,8 @@ commits to both, for every single event, which takes longer than making a small 
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
 from threading import RLock, local
-from typing import Any
+from typing import Any, cast
 
 import dagster as dg
 import yaml
@@ -34,10 +33,16 @@ class BatchedEventLog(SqliteEventLogStorage):
 
     def __init__(self, base_dir: str, inst_data: ConfigurableClassData | None = None) -> None:
         self._held = _Held()
+        self._tables: set[str] = set()
         super().__init__(base_dir, inst_data)
         # A batch keeps two connections, and the lock with them.
-        self._db_lock = RLock()
-        self.has_table = cache(super().has_table)
+        self._db_lock = cast(Any, RLock())
+
+    def has_table(self, table_name: str) -> bool:
+        # Dagster asks before every event.
+        if table_name not in self._tables and super().has_table(table_name):
+            self._tables.add(table_name)
+        return table_name in self._tables
 
     def store_event_batch(self, events: Sequence[EventLogEntry]) -> None:
         """Store events of one run."""
@@ -71,9 +76,7 @@ class LocalStorage(DagsterSqliteStorage):
         self._event_log_storage = BatchedEventLog(_event_logs_directory(base_dir))
 
     @classmethod
-    def from_config_value(
-        cls, inst_data: ConfigurableClassData | None, config_value: Mapping[str, str]
-    ) -> "LocalStorage":
+    def from_config_value(cls, inst_data: ConfigurableClassData | None, config_value: Any) -> "LocalStorage":
         return cls.from_local(inst_data=inst_data, **config_value)
 
 

@@ -12,7 +12,7 @@ from arborist.corpus.tokenizer import INDEX_VERSION
 from arborist.progress import done
 from assets.names import DOCUMENT_CHUNKS, FTS_INDEX, SOURCE_DOCUMENTS
 from assets.requests import asked_at
-from assets.tables import column_schema, markdown_table, open_table
+from assets.tables import markdown_table, open_table
 from assets.versions import AssetReport, inputs_seen, log_events, materialized
 from resources.workspace import WorkspaceResource
 
@@ -22,35 +22,12 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-GROUP = "corpus"
 # One run at a time writes documents, chunks and shards; the work inside a run is what is spread over processes.
 POOL = "corpus"
 # For what the operating system refuses for the moment; what is wrong with a document or a setting is not retried.
 # It is no RetryPolicy: under one, Dagster begins a step anew when somebody stops its run.
 MOST_RETRIES = 2
 RETRY_SECONDS = 5
-
-DOCUMENT_SCHEMA = column_schema(
-    {
-        "uri": ("text", "Unique and stable name of the document"),
-        "title": ("text", "What the document calls itself"),
-        "text": ("text", "The whole text"),
-        "source_type": ("text", "The kind of source it was read by"),
-        "source_revision": ("text", "Label of this version of this document"),
-        "aliases": ("list of text", "Other names it is found by"),
-    }
-)
-CHUNK_SCHEMA = column_schema(
-    {
-        "uri": ("text", "The document that the chunk is of"),
-        "document_root": ("text", "Merkle root over the document's header and chunks"),
-        "chunk_index": ("integer", "Place of the chunk in its document, from 0"),
-        "start": ("integer", "Offset of its first character in the document"),
-        "end": ("integer", "Offset behind its last character"),
-        "text": ("text", "The chunk"),
-        "leaf_hash": ("text", "RFC 9162 leaf hash of its UTF-8 bytes"),
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -88,10 +65,7 @@ def _source_documents(partitions: CorpusPartitions) -> dg.AssetsDefinition:
         name=SOURCE_DOCUMENTS,
         partitions_def=partitions.sources,
         backfill_policy=dg.BackfillPolicy.single_run(),
-        group_name=GROUP,
         pool=POOL,
-        kinds={"python", "parquet"},
-        metadata={"dagster/column_schema": DOCUMENT_SCHEMA},
     )
     def source_documents(
         context: dg.AssetExecutionContext, workspace: WorkspaceResource
@@ -108,12 +82,15 @@ def _source_documents(partitions: CorpusPartitions) -> dg.AssetsDefinition:
         totals = {
             "documents": sum(item.documents for item in manifests),
             "skipped": sum(item.skipped for item in manifests),
+            "seconds": sum(outcome.seconds for outcome in outcomes),
             "sources": markdown_table(
                 ("source", "documents", "characters", "skipped"),
                 [(item.source, item.documents, item.characters, item.skipped) for item in manifests],
             ),
         }
-        yield from _reported(context, outcomes, [source_report(item) for item in manifests], totals, {})
+        home = workspace.workspace.home
+        reports = _timed(outcomes, lambda manifest: source_report(manifest, home))
+        yield from _reported(context, outcomes, reports, totals, {})
 
     return source_documents
 
@@ -125,10 +102,7 @@ def _document_chunks(partitions: CorpusPartitions, chunking_version: str) -> dg.
         deps=[dg.AssetDep(SOURCE_DOCUMENTS, partition_mapping=partitions.source_to_shards)],
         backfill_policy=dg.BackfillPolicy.single_run(),
         code_version=chunking_version,
-        group_name=GROUP,
         pool=POOL,
-        kinds={"python", "parquet"},
-        metadata={"dagster/column_schema": CHUNK_SCHEMA},
     )
     def document_chunks(
         context: dg.AssetExecutionContext, workspace: WorkspaceResource
@@ -145,7 +119,7 @@ def _document_chunks(partitions: CorpusPartitions, chunking_version: str) -> dg.
         outcomes = _over_shards(context, corpus, chunk_shard, chunks_since, "chunks")
         results = [outcome.result for outcome in outcomes if outcome.result is not None]
         manifests = read_manifests(corpus, [item.source for item in results])
-        reports = [chunks_report(item, manifests) for item in results]
+        reports = _timed(outcomes, lambda chunks: chunks_report(chunks, manifests, corpus.home))
         yield from _reported(context, outcomes, reports, _shard_totals(reports), seen)
 
     return document_chunks
@@ -158,9 +132,7 @@ def _fts_index(partitions: CorpusPartitions) -> dg.AssetsDefinition:
         deps=[DOCUMENT_CHUNKS],
         backfill_policy=dg.BackfillPolicy.single_run(),
         code_version=INDEX_VERSION,
-        group_name=GROUP,
         pool=POOL,
-        kinds={"sqlite"},
     )
     def fts_index(
         context: dg.AssetExecutionContext, workspace: WorkspaceResource
@@ -175,7 +147,7 @@ def _fts_index(partitions: CorpusPartitions) -> dg.AssetsDefinition:
         seen = inputs_seen(context.instance, [DOCUMENT_CHUNKS])
         outcomes = _over_shards(context, workspace.corpus, index_shard, index_since, "index")
         home = workspace.workspace.home
-        reports = [index_report(outcome.result, home) for outcome in outcomes if outcome.result is not None]
+        reports = _timed(outcomes, lambda meta: index_report(meta, home))
         yield from _reported(context, outcomes, reports, _shard_totals(reports), seen)
 
     return fts_index
@@ -200,11 +172,22 @@ def _over_shards(
     return [outcomes.get(shard) or Outcome(shard, found[shard]) for shard in shards]
 
 
-def _shard_totals(reports: Sequence[AssetReport]) -> dict[str, int]:
+def _timed(outcomes: Sequence["Outcome[T]"], report: Callable[[T], AssetReport]) -> list[AssetReport]:
+    """A report of every result, with the seconds that it took where this run made it."""
+    return [
+        report(outcome.result).with_metadata({"seconds": outcome.seconds} if outcome.seconds else {})
+        for outcome in outcomes
+        if outcome.result is not None
+    ]
+
+
+def _shard_totals(reports: Sequence[AssetReport]) -> dict[str, float]:
     return {
         "shards": len(reports),
         "documents": sum(report.metadata["documents"] for report in reports),
         "chunks": sum(report.metadata["chunks"] for report in reports),
+        "bytes": sum(report.metadata["bytes"] for report in reports),
+        "seconds": sum(report.metadata.get("seconds", 0.0) for report in reports),
     }
 
 
@@ -230,12 +213,14 @@ def _reported(
     yield from materialized(context, reports, totals, seen)
 
 
-@dg.asset(deps=[FTS_INDEX], group_name=GROUP, kinds={"sqlite"})
+@dg.asset(deps=[FTS_INDEX])
 def corpus_snapshot(context: dg.AssetExecutionContext, workspace: WorkspaceResource) -> dg.MaterializeResult:
     """All shards that can be searched now, each at its root, and one root over them."""
     from assets.corpus_reports import snapshot_report
 
-    seen = inputs_seen(context.instance, [FTS_INDEX])
-    result = snapshot_report(workspace.corpus).result(seen)
+    clock = workspace.workspace.clock
+    started, seen = clock.now(), inputs_seen(context.instance, [FTS_INDEX])
+    report = snapshot_report(workspace.corpus)
+    result = report.with_metadata({"seconds": clock.now() - started}).result(seen)
     done("corpus snapshot")
     return result

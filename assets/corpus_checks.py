@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from arborist.errors import CorpusError
-from assets.names import FTS_INDEX
+from assets.names import CORPUS_SNAPSHOT, DOCUMENT_CHUNKS, FTS_INDEX, SOURCE_DOCUMENTS
 from assets.ranges import covered
 from assets.tables import open_table
 from resources.workspace import WorkspaceResource
@@ -21,9 +21,12 @@ def _shards_in_question(context: dg.AssetCheckExecutionContext, corpus: "Corpus"
     return list(covered(corpus.config.shard_names, context.run.tags)) or corpus.published_shards()
 
 
-def _fault_result(checked: Sequence[str], faults: Sequence["ShardFault"]) -> dg.AssetCheckResult:
+def _fault_result(
+    checked: Sequence[str], faults: Sequence["ShardFault"], file_of: Callable[[str], str] = "shards/{}.db".format
+) -> dg.AssetCheckResult:
+    """`file_of` gives the file, below the home, to delete for a bad shard."""
     bad = sorted({fault.shard for fault in faults})
-    remedy = f"Delete {', '.join(f'shards/{name}.db' for name in bad[:20])} and run `arborist build`."
+    remedy = f"Delete {', '.join(map(file_of, bad[:20]))} and run `arborist build`."
     return dg.AssetCheckResult(
         passed=not faults,
         severity=dg.AssetCheckSeverity.ERROR,
@@ -53,6 +56,67 @@ def _faults(
         except CorpusError as error:
             found.append(ShardFault(shard, "file", str(error)))
     return found
+
+
+# Blocking: from damaged documents a shard would be built that is whole, and served.
+@dg.asset_check(asset=SOURCE_DOCUMENTS, blocking=True)
+def documents_match_digest(
+    context: dg.AssetCheckExecutionContext, workspace: WorkspaceResource
+) -> dg.AssetCheckResult:
+    """The stored documents of every shard give the digest that was written with them."""
+    from arborist.corpus.file_checks import document_file_faults
+
+    corpus = workspace.corpus
+    sources = covered([source.name for source in corpus.config.sources], context.run.tags)
+    read = [
+        (source.name, shard)
+        for source in corpus.config.sources
+        if not sources or source.name in sources
+        for shard in source.shard_names
+        if corpus.home.documents_file(source.name, shard).is_file()
+    ]
+    faults = [fault for name, shard in read for fault in document_file_faults(corpus.home, name, shard)]
+    folder = {shard: name for name, shard in read}
+    return _fault_result(list(folder), faults, lambda shard: f"documents/{folder[shard]}/{shard}.parquet")
+
+
+@dg.asset_check(asset=SOURCE_DOCUMENTS)
+def nothing_left_out(workspace: WorkspaceResource) -> dg.AssetCheckResult:
+    """No source had entries that were left out when it was read."""
+    from assets.corpus_reports import read_manifests
+
+    corpus = workspace.corpus
+    manifests = read_manifests(corpus, [source.name for source in corpus.config.sources])
+    skipped = {name: manifest.skipped for name, manifest in sorted(manifests.items()) if manifest.skipped}
+    return dg.AssetCheckResult(
+        passed=not skipped,
+        severity=dg.AssetCheckSeverity.WARN,
+        description=(
+            f"{sum(skipped.values())} entries were left out: mend what is said in "
+            f"{', '.join(f'documents/{name}/skipped.jsonl' for name in skipped)}, and run `arborist build`."
+            if skipped
+            else f"{len(manifests)} sources were read whole"
+        ),
+        metadata={
+            "skipped": sum(skipped.values()),
+            **open_table("sources_with_skips", ("source", "skipped"), list(skipped.items())),
+        },
+    )
+
+
+# Blocking: an index of damaged chunks would be published before its own checks can tell.
+@dg.asset_check(asset=DOCUMENT_CHUNKS, blocking=True)
+def chunk_roots_recompute(
+    context: dg.AssetCheckExecutionContext, workspace: WorkspaceResource
+) -> dg.AssetCheckResult:
+    """Every leaf hash, document root and shard root of the chunk files follows from the stored chunks."""
+    from arborist.corpus.file_checks import chunk_file_faults
+
+    corpus = workspace.corpus
+    names = covered(corpus.config.shard_names, context.run.tags) or corpus.config.shard_names
+    shards = [shard for shard in names if corpus.home.chunks_file(shard).is_file()]
+    faults = [fault for shard in shards for fault in chunk_file_faults(corpus.home, shard)]
+    return _fault_result(shards, faults, "chunks/{}.parquet".format)
 
 
 @dg.asset_check(asset=FTS_INDEX, blocking=True)
@@ -121,4 +185,38 @@ def shards_current(workspace: WorkspaceResource) -> dg.AssetCheckResult:
     )
 
 
-CORPUS_CHECKS = [shard_roots_recompute, index_holds_every_chunk, postings_answer_as_fts5, shards_current]
+@dg.asset_check(asset=CORPUS_SNAPSHOT)
+def snapshot_holds_every_shard(workspace: WorkspaceResource) -> dg.AssetCheckResult:
+    """Every shard that is configured can be searched; questions are answered without those that cannot."""
+    corpus = workspace.corpus
+    missing = [
+        (shard, "cold" if corpus.cold_meta(shard) else "not built") for shard in corpus.unpublished_shards()
+    ]
+    configured = len(corpus.config.shard_names)
+    return dg.AssetCheckResult(
+        passed=not missing,
+        severity=dg.AssetCheckSeverity.WARN,
+        description=(
+            f"{len(missing)} of {configured} shards are not searched: run `arborist build` for those not built, "
+            "`arborist providence rehydrate` for cold ones."
+            if missing
+            else f"all {configured} shards are searched"
+        ),
+        metadata={
+            "shards": configured,
+            "not_searched": len(missing),
+            **open_table("missing_shards", ("shard", "why"), missing),
+        },
+    )
+
+
+CORPUS_CHECKS = [
+    documents_match_digest,
+    nothing_left_out,
+    chunk_roots_recompute,
+    shard_roots_recompute,
+    index_holds_every_chunk,
+    postings_answer_as_fts5,
+    shards_current,
+    snapshot_holds_every_shard,
+]

@@ -1,6 +1,7 @@
 """What the corpus assets are at, read from disk: by the run that made it, or by whoever looks later."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
 import dagster as dg
 
@@ -23,7 +24,7 @@ def read_manifests(corpus: Corpus, sources: Iterable[str]) -> Manifests:
     return {name: manifest for name, manifest in manifests.items() if manifest is not None}
 
 
-def source_report(manifest: SourceManifest) -> AssetReport:
+def source_report(manifest: SourceManifest, home: Home) -> AssetReport:
     """One source's documents; their version is the digest over all of them."""
     return AssetReport(
         SOURCE_DOCUMENTS,
@@ -33,6 +34,7 @@ def source_report(manifest: SourceManifest) -> AssetReport:
             "dagster/row_count": manifest.documents,
             "documents": manifest.documents,
             "characters": manifest.characters,
+            "bytes": sum(_bytes(home.documents_file(manifest.source, shard)) for shard in manifest.shards),
             "skipped": manifest.skipped,
             "documents_digest": manifest.digest,
             "shards": markdown_table(("shard", "digest of its documents"), sorted(manifest.shards.items())),
@@ -40,7 +42,7 @@ def source_report(manifest: SourceManifest) -> AssetReport:
     )
 
 
-def chunks_report(chunks: ShardChunks, manifests: Manifests) -> AssetReport:
+def chunks_report(chunks: ShardChunks, manifests: Manifests, home: Home) -> AssetReport:
     """One shard's chunks; their version is the shard root."""
     manifest = manifests.get(chunks.source)
     return AssetReport(
@@ -51,6 +53,7 @@ def chunks_report(chunks: ShardChunks, manifests: Manifests) -> AssetReport:
             "dagster/row_count": chunks.chunks,
             "documents": chunks.documents,
             "chunks": chunks.chunks,
+            "bytes": _bytes(home.chunks_file(chunks.shard)),
             "shard_root": chunks.shard_root,
             "chunking_version": chunks.chunking_version,
         },
@@ -70,7 +73,7 @@ def index_report(meta: ShardMeta, home: Home) -> AssetReport:
             "dagster/row_count": meta.chunks,
             "documents": meta.documents,
             "chunks": meta.chunks,
-            "bytes": path.stat().st_size,
+            "bytes": _bytes(path),
             "shard_root": meta.shard_root,
             "chunking_version": meta.chunking_version,
             "index_version": meta.index_version,
@@ -96,6 +99,7 @@ def snapshot_report(corpus: Corpus) -> AssetReport:
             "shards": len(shards),
             "documents": sum(meta.documents for meta in shards),
             "chunks": sum(meta.chunks for meta in shards),
+            "bytes": sum(_bytes(corpus.home.shard_file(meta.shard)) for meta in shards),
             "shard_table": markdown_table(
                 ("shard", "documents", "chunks", "root"),
                 [(meta.shard, meta.documents, meta.chunks, meta.shard_root[:16]) for meta in shards],
@@ -109,11 +113,19 @@ def current_reports(corpus: Corpus) -> Iterator[AssetReport]:
     """Everything on disk that is current, asset by asset from left to right in the graph."""
     home, shards = corpus.home, corpus.config.shard_names
     manifests = read_manifests(corpus, [source.name for source in corpus.config.sources])
-    yield from map(source_report, manifests.values())
+    yield from (source_report(manifest, home) for manifest in manifests.values())
     chunked = [shard for shard in shards if not corpus.chunks_behind(shard)]
     for shard in chunked:
         if (chunks := read_shard_chunks(home, shard)) is not None:
-            yield chunks_report(chunks, manifests)
+            yield chunks_report(chunks, manifests, home)
     for shard in chunked:
         if not corpus.index_behind(shard) and (meta := read_shard_meta(home, shard)) is not None:
             yield index_report(meta, home)
+
+
+def _bytes(file: Path) -> int:
+    """The size of a file; 0 where it is gone, as a shard is that somebody evicts meanwhile."""
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0

@@ -10,8 +10,6 @@ from assets.names import FTS_INDEX, GOLDEN_QUESTIONS, RETRIEVAL_EVALUATION
 from assets.versions import inputs_seen, materialized
 from resources.workspace import WorkspaceResource
 
-GROUP = "evaluation"
-
 
 def golden_files(config: Path) -> dict[str, Path]:
     """The golden sets beside `corpus.toml`: `golden/NAME.jsonl` by NAME."""
@@ -31,8 +29,6 @@ def _golden_questions(sets: dg.StaticPartitionsDefinition) -> dg.AssetsDefinitio
     @dg.asset(
         partitions_def=sets,
         backfill_policy=dg.BackfillPolicy.single_run(),
-        group_name=GROUP,
-        kinds={"json"},
     )
     def golden_questions(
         context: dg.AssetExecutionContext, workspace: WorkspaceResource
@@ -52,8 +48,6 @@ def _retrieval_evaluation(sets: dg.StaticPartitionsDefinition) -> dg.AssetsDefin
         partitions_def=sets,
         deps=[GOLDEN_QUESTIONS, dg.AssetDep(FTS_INDEX, partition_mapping=dg.AllPartitionMapping())],
         backfill_policy=dg.BackfillPolicy.single_run(),
-        group_name=GROUP,
-        kinds={"python", "sqlite"},
     )
     def retrieval_evaluation(
         context: dg.AssetExecutionContext, config: EvaluationConfig, workspace: WorkspaceResource
@@ -75,7 +69,7 @@ def _retrieval_evaluation(sets: dg.StaticPartitionsDefinition) -> dg.AssetsDefin
 
 
 def _evaluation_baseline(sets: dg.StaticPartitionsDefinition) -> dg.AssetsDefinition:
-    @dg.asset(partitions_def=sets, deps=[RETRIEVAL_EVALUATION], group_name=GROUP, kinds={"sqlite"})
+    @dg.asset(partitions_def=sets, deps=[RETRIEVAL_EVALUATION])
     def evaluation_baseline(
         context: dg.AssetExecutionContext, config: BaselineConfig, workspace: WorkspaceResource
     ) -> dg.MaterializeResult:

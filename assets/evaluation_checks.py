@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from assets.names import RETRIEVAL_EVALUATION
+from assets.evaluation import golden_files
+from assets.names import GOLDEN_QUESTIONS, RETRIEVAL_EVALUATION
 from assets.tables import open_table
 from resources.workspace import WorkspaceResource
 
@@ -62,9 +63,11 @@ def _regression_text(
     regressed: Sequence[tuple[str, str]], incomparable: Sequence[tuple[str, str]], compared: int
 ) -> str:
     if regressed:
-        return "Retrieval got worse: " + "; ".join(f"{name}: {what}" for name, what in regressed)
+        told = "; ".join(f"{name}: {what}" for name, what in regressed)
+        return f"Retrieval got worse: {told}. See `worst_questions` of the run; pin it only if this is wanted."
     if incomparable:
-        return "Not comparable with the baseline: " + "; ".join(f"{name}: {why}" for name, why in incomparable)
+        told = "; ".join(f"{name}: {why}" for name, why in incomparable)
+        return f"Not comparable with the baseline: {told}. Pin a run of today's benchmark with `promote_baseline`."
     if not compared:
         return "No baseline is pinned yet: launch `promote_baseline` with a run's number."
     return f"{compared} runs are no worse than their baselines"
@@ -118,4 +121,26 @@ def golden_set_can_tell(workspace: WorkspaceResource) -> dg.AssetCheckResult:
     )
 
 
-EVALUATION_CHECKS = [no_regression, benchmark_declared, golden_set_can_tell]
+@dg.asset_check(asset=GOLDEN_QUESTIONS)
+def golden_documents_exist(workspace: WorkspaceResource) -> dg.AssetCheckResult:
+    """The documents that golden questions expect are in the corpus; a retriever cannot find those that are not."""
+    from assets.evaluation_reports import golden_faults
+
+    opened = workspace.workspace
+    files = golden_files(opened.config.path)
+    faults = golden_faults(list(files.values()), opened.corpus) if opened.corpus.published_shards() else []
+    sets = sorted({name for name, _, _ in faults})
+    return dg.AssetCheckResult(
+        passed=not faults,
+        severity=dg.AssetCheckSeverity.WARN,
+        description=(
+            f"Mend {', '.join(f'golden/{name}.jsonl' for name in sets)}, or add the sources of missing documents "
+            "to corpus.toml and run `arborist build`."
+            if faults
+            else f"{len(files)} sets expect nothing that the corpus does not have"
+        ),
+        metadata={"faults": len(faults), **open_table("details", ("set", "question", "problem"), faults)},
+    )
+
+
+EVALUATION_CHECKS = [no_regression, benchmark_declared, golden_set_can_tell, golden_documents_exist]

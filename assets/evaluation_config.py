@@ -6,7 +6,7 @@ import dagster as dg
 from pydantic import Field
 
 
-class EvaluationConfig(dg.Config):  # type: ignore[misc]
+class EvaluationConfig(dg.Config):
     """How a golden set is measured; the set itself is the partition."""
 
     retriever: Literal["fts5", "fts5+keywords", "fts5+promoted"] = Field(
@@ -44,7 +44,7 @@ class EvaluationConfig(dg.Config):  # type: ignore[misc]
     notes: str = Field(default="", description="Kept with the run.")
 
 
-class BaselineConfig(dg.Config):  # type: ignore[misc]
+class BaselineConfig(dg.Config):
     """Which run becomes the baseline of its set, retriever and benchmark."""
 
     run_id: int | None = Field(

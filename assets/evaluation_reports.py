@@ -7,6 +7,7 @@ from typing import Any
 
 import dagster as dg
 
+from arborist.corpus.store import Corpus
 from arborist.errors import InputError
 from arborist.evaluation.adapters import retriever_named
 from arborist.evaluation.fingerprint import labels_fingerprint
@@ -43,7 +44,7 @@ def golden_report(file: Path) -> AssetReport:
 
 def evaluation_report(file: Path, config: EvaluationConfig, workspace: Workspace) -> AssetReport:
     """A retriever measured on one golden set and held against its baseline; the run is stored."""
-    graded = read_golden(file)
+    graded, started = read_golden(file), workspace.clock.now()
     store = EvaluationStore(workspace.home.evaluations_folder)
     with closing(_Closable(_retriever(config, workspace))) as retriever:
         evaluation = evaluate_against_baseline(
@@ -62,7 +63,7 @@ def evaluation_report(file: Path, config: EvaluationConfig, workspace: Workspace
         _evaluation_version(evaluation.stored.summary),
         _evaluation_metadata(evaluation, store.recent(PLOTTED_RUNS, graded.golden.identifier)),
         inputs={GOLDEN_QUESTIONS: labels_fingerprint(graded.golden.questions)},
-    )
+    ).with_metadata({"seconds": workspace.clock.now() - started})
 
 
 def baseline_result(file: Path, config: BaselineConfig, workspace: Workspace) -> dg.MaterializeResult:
@@ -97,6 +98,26 @@ def _golden_metadata(graded: GradedSet) -> dict[str, Any]:
             ("hard class", "questions"), [(name, sum(q.hard_class == name for q in questions)) for name in classes]
         ),
     }
+
+
+def golden_faults(files: Sequence[Path], corpus: Corpus) -> list[tuple[str, str, str]]:
+    """What is wrong with golden sets as they stand: set, question, and what a retriever could never find for it.
+
+    A set that cannot be read has one fault, without a question.
+    """
+    with corpus.opened() as shards:
+        known = {uri for shard in shards for (uri,) in shard.rows("SELECT uri FROM documents")}
+    faults: list[tuple[str, str, str]] = []
+    for file in files:
+        try:
+            questions = read_golden(file).golden.questions
+        except InputError as error:
+            faults.append((file.stem, "", str(error)))
+            continue
+        for question in questions:
+            unknown = [document for document in question.expected_document_ids if document not in known]
+            faults += [(file.stem, question.id, f"{document} is not in the corpus") for document in unknown]
+    return faults
 
 
 class _Closable:

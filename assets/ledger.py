@@ -6,16 +6,17 @@ from assets.names import PROVIDENCE_LEDGER
 from assets.tables import markdown_table, open_table
 from resources.workspace import WorkspaceResource
 
-GROUP = "providence"
 REPLAYED_RECORDS = 20
 
 
-# This kind of asset takes neither its description from its docstring nor `kinds`.
-@dg.observable_source_asset(
-    group_name=GROUP,
+LEDGER = dg.AssetSpec(
+    PROVIDENCE_LEDGER,
     description="Records of all answers and the log of what happened to them; its data version is the log's head.",
-    tags={"dagster/kind/sqlite": ""},
 )
+
+
+# The decorator for a single asset of this kind takes no owner, and its asset shows no place of code.
+@dg.multi_observable_source_asset(specs=[LEDGER], name=PROVIDENCE_LEDGER)  # type: ignore[untyped-decorator]
 def providence_ledger(workspace: WorkspaceResource) -> dg.ObserveResult:
     """Observe the ledger."""
     from arborist.providence.ledger import Ledger

@@ -12,6 +12,7 @@ def line_plot(x_label: str, lines: Mapping[str, Sequence[float]]) -> dg.Markdown
     # Matplotlib takes half a second to import, which loading the definitions should not.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     figure = Figure(figsize=(6, 2.4), layout="constrained")
     axes = figure.add_subplot()
@@ -19,10 +20,10 @@ def line_plot(x_label: str, lines: Mapping[str, Sequence[float]]) -> dg.Markdown
         axes.plot(range(1, len(values) + 1), values, marker="o", markersize=3, label=name)
     axes.set_ylim(0, 1.02)
     axes.set_xlabel(x_label)
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(visible=True, alpha=0.3)
     axes.legend(loc="lower left", fontsize="small")
     buffer = io.BytesIO()
-    FigureCanvasAgg(figure).print_png(buffer)
+    FigureCanvasAgg(figure).print_png(buffer)  # type: ignore[no-untyped-call]
     image = base64.b64encode(buffer.getvalue()).decode()
     return dg.MetadataValue.md(f"![{', '.join(lines)} over {x_label}s](data:image/png;base64,{image})")

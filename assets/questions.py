@@ -1,35 +1,21 @@
 """Questions asked as a job: from the launchpad or a file, and the sweep that measures what keywords gain."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import dagster as dg
 from pydantic import Field
 
 from arborist.errors import InputError
 from assets.names import CORPUS_SNAPSHOT, PROVIDENCE_LEDGER
-from assets.tables import column_schema, markdown_table
+from assets.tables import markdown_table
 from resources.workspace import WorkspaceResource
 
 if TYPE_CHECKING:
     from arborist.answering.sweep import SweepQuestion
 
-GROUP = "providence"
 
-SWEEP_SCHEMA = column_schema(
-    {
-        "question": ("text", "The question as it was asked"),
-        "retrieval_keywords": ("list of text", "The keywords it was asked with; empty where it was asked bare"),
-        "audit_mode": ("text", "The verdict on the answer"),
-        "cache_hit": ("boolean", "Whether the answer came from the cache"),
-        "cache_key": ("text", "The record of the answer"),
-        "run_dag_root": ("text", "Root over everything that had a part in this run"),
-        "retrieval_plan_hash": ("text", "Identity of how it was searched"),
-    }
-)
-
-
-class SweepConfig(dg.Config):  # type: ignore[misc]
+class SweepConfig(dg.Config):
     """Which questions are swept."""
 
     questions: str = Field(
@@ -42,7 +28,7 @@ class SweepConfig(dg.Config):  # type: ignore[misc]
     model: str | None = Field(default=None, description="Another model than corpus.toml names, or `extractive`.")
 
 
-class QuestionsConfig(dg.Config):  # type: ignore[misc]
+class QuestionsConfig(dg.Config):
     """What is asked, and how it is searched and answered; a limit that is left out is the policy's."""
 
     question: str = Field(default="", description="The question; or leave it empty and name a file.")
@@ -78,7 +64,7 @@ def answers(
 
     opened = workspace.workspace
     asked = _questions(config, opened.config.path.parent)
-    replies = []
+    replies, started = [], opened.clock.now()
     with Ledger.open(opened.home.root, opened.clock) as ledger:
         asker = open_asker(opened, ledger, config.model)
         ask = asker.ask if config.cached == "use" else asker.ask_anew
@@ -93,7 +79,7 @@ def answers(
             replies.append(ask(query))
             context.log.info(f"{replies[-1].audit_mode}: {question.question}")
         events, head = ledger.head()
-    metadata = {
+    metadata: dict[str, Any] = {
         "answers": len(replies),
         **{mode.lower(): sum(reply.audit_mode == mode for reply in replies) for mode in MODES},
         "answer_table": markdown_table(
@@ -103,6 +89,7 @@ def answers(
                 for reply in replies
             ],
         ),
+        "seconds": opened.clock.now() - started,
         "events": events,
         "head": head,
     }
@@ -129,12 +116,7 @@ def answer_questions() -> None:
     answers()
 
 
-@dg.asset(
-    deps=[CORPUS_SNAPSHOT],
-    group_name=GROUP,
-    kinds={"python", "parquet"},
-    metadata={"dagster/column_schema": SWEEP_SCHEMA},
-)
+@dg.asset(deps=[CORPUS_SNAPSHOT])
 def question_sweep(config: SweepConfig, workspace: WorkspaceResource) -> dg.MaterializeResult:
     """Each question asked bare and with its keywords; every answer is recorded in the ledger."""
     from arborist.answering.ask import open_asker
@@ -146,7 +128,7 @@ def question_sweep(config: SweepConfig, workspace: WorkspaceResource) -> dg.Mate
         return dg.MaterializeResult(metadata={"questions": 0})
     opened = workspace.workspace
     questions = Path(opened.config.path.parent, config.questions)
-    wanted = read_questions(questions)
+    wanted, started = read_questions(questions), opened.clock.now()
     with Ledger.open(opened.home.root, opened.clock) as ledger:
         result = sweep(wanted, open_asker(opened, ledger, config.model))
     path = opened.home.sweep_file(questions.stem)
@@ -159,6 +141,9 @@ def question_sweep(config: SweepConfig, workspace: WorkspaceResource) -> dg.Mate
             "lift": result.lift,
             "strict_bare": bare["STRICT"],
             "strict_with_keywords": hinted["STRICT"],
+            "strict_rate_bare": bare["STRICT"] / max(result.questions, 1),
+            "strict_rate_with_keywords": hinted["STRICT"] / max(result.questions, 1),
+            "seconds": opened.clock.now() - started,
             "verdicts": markdown_table(
                 ("verdict", "bare", "with keywords"), [(mode, bare[mode], hinted[mode]) for mode in MODES]
             ),

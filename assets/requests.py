@@ -14,7 +14,7 @@ def asked_at(context: dg.AssetExecutionContext) -> float:
     """
     instance, run = context.instance, context.run
     if backfill := instance.get_backfill(run.tags.get(BACKFILL_TAG, "")):
-        return backfill.backfill_timestamp
+        return float(backfill.backfill_timestamp)
     record = instance.get_run_record_by_id(run.run_id)
     while record is not None and record.dagster_run.parent_run_id is not None:
         parent = instance.get_run_record_by_id(record.dagster_run.parent_run_id)
@@ -22,4 +22,4 @@ def asked_at(context: dg.AssetExecutionContext) -> float:
             break
         record = parent
     assert record is not None  # the run is at work
-    return record.create_timestamp.timestamp()
+    return float(record.create_timestamp.timestamp())

@@ -20,7 +20,6 @@ from resources.workspace import WorkspaceResource
 if TYPE_CHECKING:
     from arborist.providence.record_audits import RecordAudit
 
-GROUP = "retrieval_audit"
 SAMPLED_RECORDS = 5
 
 NOT_REQUESTED, NOT_AUDITED = "not-requested", "not-audited"
@@ -36,7 +35,7 @@ def is_partition_key(name: str) -> bool:
     return name.isprintable() and "..." not in name
 
 
-@dg.asset(partitions_def=AUDIT_BUNDLES, group_name=GROUP, kinds={"json"})
+@dg.asset(partitions_def=AUDIT_BUNDLES)
 def retained_retrieval_audit(
     context: dg.AssetExecutionContext, workspace: WorkspaceResource
 ) -> Iterator[dg.MaterializeResult]:

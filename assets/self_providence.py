@@ -1,7 +1,7 @@
 """Self-providence: answers that have cooled, as documents, chunks and an index of their own."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 from pydantic import Field
@@ -15,11 +15,10 @@ if TYPE_CHECKING:
     from arborist.providence.promotion_checks import PromotionFault
     from arborist.workspace import Workspace
 
-GROUP = "providence"
 NOTHING_PROMOTED = "nothing has been promoted yet"
 
 
-class PromotionConfig(dg.Config):  # type: ignore[misc]
+class PromotionConfig(dg.Config):
     """How a pass is made."""
 
     kindergarten_seconds: int | None = Field(
@@ -27,7 +26,7 @@ class PromotionConfig(dg.Config):  # type: ignore[misc]
     )
 
 
-@dg.asset(deps=[PROVIDENCE_LEDGER], group_name=GROUP, kinds={"sqlite", "parquet"})
+@dg.asset(deps=[PROVIDENCE_LEDGER])
 def self_providence(config: PromotionConfig, workspace: WorkspaceResource) -> dg.MaterializeResult:
     """STRICT answers past their kindergarten window, made sources: their documents, chunks and index shards.
 
@@ -38,9 +37,10 @@ def self_providence(config: PromotionConfig, workspace: WorkspaceResource) -> dg
     from arborist.providence.promotion import Promoter
 
     opened = workspace.workspace
+    started = opened.clock.now()
     with Ledger.open(opened.home.root, opened.clock) as ledger:
         report = Promoter.of(
-            opened.corpus, ledger, opened.config.policy, opened.clock.now(), config.kindergarten_seconds
+            opened.corpus, ledger, opened.config.policy, started, config.kindergarten_seconds
         ).promote()
         metas = PromotedShards(opened.corpus, ledger).metas()
     documents, chunks = sum(meta.documents for meta in metas), sum(meta.chunks for meta in metas)
@@ -50,6 +50,8 @@ def self_providence(config: PromotionConfig, workspace: WorkspaceResource) -> dg
             "dagster/row_count": documents,
             "documents": documents,
             "chunks": chunks,
+            "bytes": sum(opened.home.shard_file(meta.shard).stat().st_size for meta in metas),
+            "seconds": opened.clock.now() - started,
             "shards": markdown_table(
                 ("shard", "documents", "chunks", "root"),
                 [(meta.shard, meta.documents, meta.chunks, meta.shard_root[:16]) for meta in metas],
@@ -59,7 +61,7 @@ def self_providence(config: PromotionConfig, workspace: WorkspaceResource) -> dg
     )
 
 
-def _report_metadata(report: "PromotionReport") -> Mapping[str, object]:
+def _report_metadata(report: "PromotionReport") -> Mapping[str, Any]:
     counts = ("promoted", "superseded", "retired", "unchanged", "examined", "repeated")
     gates = [("waiting", gate, count) for gate, count in report.waiting.items()]
     gates += [("rejected", gate, count) for gate, count in report.rejected.items()]

@@ -1,6 +1,6 @@
-"""Metadata that people read: Markdown tables and table schemas."""
+"""Metadata that people read: tables, in Markdown and open."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import dagster as dg
@@ -35,10 +35,3 @@ def open_table(
 
 def _cell(value: Any) -> str:
     return str(value).replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
-
-
-def column_schema(descriptions: Mapping[str, tuple[str, str]]) -> dg.TableSchema:
-    """A table schema from column name to (type, description)."""
-    return dg.TableSchema(
-        columns=[dg.TableColumn(name, kind, text) for name, (kind, text) in descriptions.items()]
-    )

@@ -6,7 +6,7 @@ partition is reported with versions of its own, in the place of what Dagster wou
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import dagster as dg
@@ -36,6 +36,10 @@ class AssetReport:
     metadata: Mapping[str, Any]
     inputs: Mapping[str, str] = field(default_factory=dict)
     code_version: str | None = None
+
+    def with_metadata(self, more: Mapping[str, Any]) -> "AssetReport":
+        """The same with more to show."""
+        return replace(self, metadata={**self.metadata, **more})
 
     @property
     def versions(self) -> dict[str, str]:
@@ -101,6 +105,7 @@ def log_events(context: dg.AssetExecutionContext, events: Sequence[dg.AssetMater
 
     `context.log_event` would store one after the other, each with its own transactions.
     """
-    step, batch = context.get_step_execution_context(), generate_event_batch_id()
+    step = context.get_step_execution_context()
+    batch = generate_event_batch_id()  # type: ignore[no-untyped-call]
     for place, event in enumerate(events, start=1):
         DagsterEvent.asset_materialization(step, event, DagsterEventBatchMetadata(batch, place == len(events)))

@@ -10,7 +10,7 @@ from arborist.errors import InputError
 TIMEOUT_SECONDS = 10.0
 
 
-class Notifier(dg.ConfigurableResource):  # type: ignore[misc]
+class Notifier(dg.ConfigurableResource):
     """Sends short messages with a link's worth of detail.
 
     A webhook gets a POST with a JSON object: `text`, one line that chat services show, and the details by name.

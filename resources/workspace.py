@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from arborist.workspace import Workspace
 
 
-class WorkspaceResource(dg.ConfigurableResource):  # type: ignore[misc]
+class WorkspaceResource(dg.ConfigurableResource):
     """Gives assets the engine's workspace."""
 
     home: str = Field(description="The folder that holds documents, shards and the ledger ($ARBORIST_HOME).")

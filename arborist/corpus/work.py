@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from multiprocessing import connection, get_context, parent_process
 from pathlib import Path
 from threading import Thread
+from time import perf_counter
 from typing import Generic, TypeVar
 
 from arborist import progress
@@ -46,13 +47,15 @@ _MAY_PASS = {
 class Outcome(Generic[T]):
     """What a step gave for one source or shard, by its name: a result, or the error it ended with.
 
-    `transient` says that trying again may help: the system refused memory, space, handles or time.
+    `transient` says that trying again may help: the system refused memory, space, handles or time. `seconds` is
+    how long the step took, 0 where that is not known.
     """
 
     name: str
     result: T | None
     error: ArboristError | None = None
     transient: bool = False
+    seconds: float = 0.0
 
 
 def read_source(corpus: Corpus, source: str) -> SourceManifest:
@@ -161,8 +164,9 @@ def _end_after_parent() -> None:
 
 
 def _outcome(corpus: Corpus, step: Callable[[Corpus, str], T], name: str) -> Outcome[T]:
+    started = perf_counter()
     try:
-        return Outcome(name, step(corpus, name))
+        return Outcome(name, step(corpus, name), seconds=perf_counter() - started)
     except ArboristError as error:
         return Outcome(name, None, error, _may_pass(error.__cause__))
     except OSError as error:

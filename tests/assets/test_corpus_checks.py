@@ -130,10 +130,14 @@ def test_in_a_run_only_its_own_shards_are_checked(project: DagsterProject) -> No
 def test_checks_block_only_where_wrong_data_would_be_served() -> None:
     blocking = {spec.name: spec.blocking for check in CORPUS_CHECKS for spec in check.check_specs}
     assert blocking == {
+        "documents_match_digest": True,
+        "nothing_left_out": False,
+        "chunk_roots_recompute": True,
         "shard_roots_recompute": True,
         "index_holds_every_chunk": True,
         "postings_answer_as_fts5": True,
         "shards_current": False,
+        "snapshot_holds_every_shard": False,
     }
 
 
@@ -198,3 +202,45 @@ def test_postings_that_are_not_the_shards_are_told_with_its_name(project: Dagste
     assert not evaluation.passed
     assert evaluation.metadata["bad_shards"].value == 1
     assert shard in _faults(evaluation)
+
+
+@pytest.mark.parametrize(
+    ("check", "asset"),
+    [("documents_match_digest", "source_documents"), ("chunk_roots_recompute", "document_chunks")],
+)
+def test_a_damaged_file_is_told_and_deleting_it_as_told_mends_it(
+    project: DagsterProject, check: str, asset: str
+) -> None:
+    shard = project.shard_of("docs/lamp.md")
+    damaged = {
+        "documents_match_digest": project.home.documents_file("docs", shard),
+        "chunk_roots_recompute": project.home.chunks_file(shard),
+    }[check]
+    assert project.check(check, asset).passed
+    damaged.write_bytes(b"PAR1" + bytes(200) + damaged.read_bytes()[204:])
+    evaluation = project.check(check, asset)
+    assert not evaluation.passed and evaluation.severity is dg.AssetCheckSeverity.ERROR and evaluation.blocking
+    assert str(damaged.relative_to(project.home.root)) in (evaluation.description or "")
+    damaged.unlink()
+    project.build()
+    assert project.check(check, asset).passed
+
+
+def test_a_source_that_leaves_entries_out_is_a_warning_that_says_where_to_look(project: DagsterProject) -> None:
+    assert project.check("nothing_left_out", "source_documents").passed
+    text = project.config.read_text().replace('path = "trees"', 'path = "trees"\non_error = "skip"')
+    project.config.write_text(text)
+    (project.root / "trees" / "fir.md").write_bytes(b"\xff\xfe fir")
+    project.materialize(["source_documents"], ["trees"])
+    evaluation = project.check("nothing_left_out", "source_documents")
+    assert not evaluation.passed and evaluation.severity is dg.AssetCheckSeverity.WARN
+    assert evaluation.metadata["skipped"].value == 1
+    assert "documents/trees/skipped.jsonl" in (evaluation.description or "")
+
+
+def test_shards_that_are_not_searched_are_a_warning(project: DagsterProject) -> None:
+    assert project.check("snapshot_holds_every_shard", "corpus_snapshot").passed
+    project.home.shard_file("docs-001").unlink()
+    evaluation = project.check("snapshot_holds_every_shard", "corpus_snapshot")
+    assert not evaluation.passed and evaluation.severity is dg.AssetCheckSeverity.WARN
+    assert "docs-001" in str(evaluation.metadata["missing_shards"].value)

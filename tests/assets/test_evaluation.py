@@ -68,6 +68,7 @@ def test_an_evaluation_reports_figures_that_can_be_plotted(measured: DagsterProj
     assert figures["benchmark_fingerprint"].startswith("v1:")
     assert "| hard | match |" in figures["worst_questions"]
     assert "data:image/png;base64," in figures["rates_over_time"]
+    assert figures["seconds"] > 0
 
 
 def test_the_first_run_is_not_compared_and_says_so(measured: DagsterProject) -> None:
@@ -151,3 +152,19 @@ def test_a_config_that_is_not_allowed_measures_nothing(measured: DagsterProject,
     with contextlib.suppress(dg.DagsterInvalidConfigError):
         assert not launch(measured, "evaluate_retrieval", **config).success
     assert EvaluationStore(measured.home.evaluations_folder).recent(10) == []
+
+
+def test_questions_that_expect_what_the_corpus_does_not_have_are_a_warning(measured: DagsterProject) -> None:
+    assert measured.check("golden_documents_exist", "golden_questions").passed
+    lost = {"id": "fir", "question": "Where is the fir kept?", "expectedDocumentIds": ["trees/fir.md"]}
+    write_golden(measured, [*QUESTIONS, lost])
+    evaluation = measured.check("golden_documents_exist", "golden_questions")
+    assert not evaluation.passed and evaluation.severity is dg.AssetCheckSeverity.WARN
+    assert "golden/rooms.jsonl" in (evaluation.description or "")
+    assert "trees/fir.md is not in the corpus" in str(evaluation.metadata["details"].value)
+
+
+def test_a_set_that_cannot_be_read_is_a_warning_with_its_line(measured: DagsterProject) -> None:
+    write_golden(measured, [{"id": "lamp", "question": "", "expectedDocumentIds": []}])
+    evaluation = measured.check("golden_documents_exist", "golden_questions")
+    assert not evaluation.passed and "line 1" in str(evaluation.metadata["details"].value)
