@@ -354,10 +354,14 @@ def _lengths(shard: "Shard") -> "NDArray[np.int32]":
     """The tokens of every chunk, as FTS5 has counted them: a varint for each of its two columns."""
     import numpy as np
 
-    rows = shard.rows("SELECT id, sz FROM chunks_fts_docsize ORDER BY id")
-    if rows and rows[-1][0] != len(rows):
+    ((count, last),) = shard.rows("SELECT count(*), coalesce(max(id), 0) FROM chunks_fts_docsize")
+    if count != last:
         raise CorpusError(f"{shard.path}: its chunks are not numbered from 1 (run `arborist build`)")
-    data = np.frombuffer(b"".join(size for _, size in rows) + bytes(1), dtype=np.uint8)
+    with shard.reading():
+        sizes = b"".join(
+            size for (size,) in shard.connection.execute("SELECT sz FROM chunks_fts_docsize ORDER BY id")
+        )
+    data = np.frombuffer(sizes + bytes(1), dtype=np.uint8)
     last_bytes = np.flatnonzero(data[:-1] < 0x80)
     begins = np.concatenate(([0], last_bytes[:-1] + 1)) if len(last_bytes) else last_bytes
     lengths: NDArray[np.int32] = varints(data, begins)[0].reshape(-1, 2).sum(axis=1, dtype=np.int32)
@@ -367,10 +371,12 @@ def _lengths(shard: "Shard") -> "NDArray[np.int32]":
 def _tie_order(shard: "Shard") -> "NDArray[np.int32]":
     import numpy as np
 
-    rows = shard.rows(
+    sql = (
         "SELECT chunks.id FROM documents JOIN chunks ON document_id = documents.id "
         "ORDER BY document_root, chunk_index"
     )
-    order = np.empty(len(rows), dtype=np.int32)
-    order[np.array(rows, dtype=np.int64).reshape(-1) - 1] = np.arange(len(rows), dtype=np.int32)
+    with shard.reading():
+        ids = np.fromiter((number for (number,) in shard.connection.execute(sql)), dtype=np.int64)
+    order = np.empty(len(ids), dtype=np.int32)
+    order[ids - 1] = np.arange(len(ids), dtype=np.int32)
     return order

@@ -84,7 +84,8 @@ def block_corners(blocks: BlockPostings) -> BlockCorners:
     total = _find_corners(
         blocks.sizes, blocks.lengths, blocks.titles, blocks.texts, most_length, most_text, counts, found
     )
-    return BlockCorners(counts, found[0, :total], found[1, :total], found[2, :total])
+    lengths, titles, texts = found[:, :total].copy()
+    return BlockCorners(counts, lengths, titles, texts)
 
 
 @compiled

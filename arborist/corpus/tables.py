@@ -124,9 +124,11 @@ def read_rows(path: Path, columns: Iterable[str]) -> Iterator[tuple[Any, ...]]:
 
     names = list(columns)
     try:
-        with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
-            for batch in file.iter_batches(batch_size=2_000, columns=names):
-                yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
+        with pyarrow.parquet.ParquetFile(path, pre_buffer=False, page_checksum_verification=True) as file:
+            for number in range(file.num_row_groups):
+                # Not `iter_batches`, which holds several of the groups that were written for a batch of rows.
+                group = file.read_row_group(number, columns=names, use_threads=False)
+                yield from zip(*(group.column(name).to_pylist() for name in names), strict=True)
     except (*_UNREADABLE, pyarrow.ArrowException) as error:
         raise unreadable(path) from error
 
