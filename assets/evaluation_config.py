@@ -49,6 +49,7 @@ class BaselineConfig(dg.Config):
 
     run_id: int | None = Field(
         default=None,
+        ge=1,
         description=(
             "The number of a run, as `evaluation_run` on its materialization says. Without one the baselines stay "
             "as they are."

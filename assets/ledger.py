@@ -1,12 +1,19 @@
 """The providence ledger: written by questions, not by runs, so Dagster observes it."""
 
 import dagster as dg
+from pydantic import Field
 
 from assets.names import PROVIDENCE_LEDGER
 from assets.tables import markdown_table, open_table
 from resources.workspace import WorkspaceResource
 
-REPLAYED_RECORDS = 20
+
+class ReplayConfig(dg.Config):
+    """How much is replayed."""
+
+    records: int = Field(
+        default=20, ge=1, description="How many of the latest records are executed again from their stored plans."
+    )
 
 
 LEDGER = dg.AssetSpec(
@@ -76,7 +83,7 @@ def run_dag_verifies(workspace: WorkspaceResource) -> dg.AssetCheckResult:
 
 
 @dg.asset_check(asset=PROVIDENCE_LEDGER)
-def records_replay(workspace: WorkspaceResource) -> dg.AssetCheckResult:
+def records_replay(config: ReplayConfig, workspace: WorkspaceResource) -> dg.AssetCheckResult:
     """The latest records, executed again from their stored plans, give the digests that were recorded.
 
     A record whose corpus or policy has moved since cannot be compared and does not fail; one that diverged does.
@@ -90,7 +97,7 @@ def records_replay(workspace: WorkspaceResource) -> dg.AssetCheckResult:
         return dg.AssetCheckResult(passed=True, description="nothing has been asked yet", metadata={"replayed": 0})
     with Ledger.open_readonly(opened.home.root, opened.clock) as ledger:
         asker = open_asker(opened, ledger)
-        replays = [replay(record, asker) for record in ledger.records(limit=REPLAYED_RECORDS)]
+        replays = [replay(record, asker) for record in ledger.records(limit=config.records)]
     diverged = [item for item in replays if item.outcome is Outcome.DIVERGED]
     return dg.AssetCheckResult(
         passed=not diverged,

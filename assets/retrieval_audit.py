@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
+from pydantic import Field
 
 from assets.names import PROVIDENCE_LEDGER, RETAINED_RETRIEVAL_AUDIT
 from assets.tables import markdown_table, open_table
@@ -20,11 +21,21 @@ from resources.workspace import WorkspaceResource
 if TYPE_CHECKING:
     from arborist.providence.record_audits import RecordAudit
 
-SAMPLED_RECORDS = 5
 
 NOT_REQUESTED, NOT_AUDITED = "not-requested", "not-audited"
 PASSED, UNVERIFIED, FAILED = "passed", "unverified", "failed"
 _COUNTS = ("finding_count", "failed_count", "unverified_count", "error_count", "warning_count")
+
+
+class SampleConfig(dg.Config):
+    """How much is audited."""
+
+    records: int = Field(
+        default=5,
+        ge=1,
+        description="How many grounded records are sampled, and their retrieval repeated.",
+    )
+
 
 # One partition a bundle; the sensor `audit_bundles_changed` adds them.
 AUDIT_BUNDLES = dg.DynamicPartitionsDefinition(name="audit_bundles")
@@ -132,12 +143,12 @@ def _last_outcome(instance: dg.DagsterInstance, name: str, folder: Path) -> _Out
 
 
 @dg.asset_check(asset=PROVIDENCE_LEDGER)
-def retrieval_audit(workspace: WorkspaceResource) -> dg.AssetCheckResult:
+def retrieval_audit(config: SampleConfig, workspace: WorkspaceResource) -> dg.AssetCheckResult:
     """Retrieval of a sample of records, repeated and audited: every hit is proven up to the root of its shard.
 
     Records whose shards or policies have moved on cannot be repeated, and are counted.
     """
-    audits = _sample(workspace)
+    audits = _sample(workspace, config.records)
     outcomes = [
         _Outcome(audit.cache_key, audit.report["structural_status"], _codes(audit.report))
         for audit in audits
@@ -155,7 +166,7 @@ def retrieval_audit(workspace: WorkspaceResource) -> dg.AssetCheckResult:
     return _result(outcomes, "record", nothing, remedy, more)
 
 
-def _sample(workspace: WorkspaceResource) -> list["RecordAudit"]:
+def _sample(workspace: WorkspaceResource, records: int) -> list["RecordAudit"]:
     from arborist.providence.ledger import Ledger
     from arborist.providence.record_audits import sampled_audits
 
@@ -163,7 +174,7 @@ def _sample(workspace: WorkspaceResource) -> list["RecordAudit"]:
     if not opened.home.ledger_file.is_file():
         return []
     with Ledger.open_readonly(opened.home.root, opened.clock) as ledger:
-        return list(sampled_audits(opened, ledger, SAMPLED_RECORDS))
+        return list(sampled_audits(opened, ledger, records))
 
 
 def _result(

@@ -22,7 +22,9 @@ class PromotionConfig(dg.Config):
     """How a pass is made."""
 
     kindergarten_seconds: int | None = Field(
-        default=None, description="The age at which a record may become a source; by default the policy's."
+        default=None,
+        ge=0,
+        description="The age in seconds at which a record may become a source; by default the policy's.",
     )
 
 
