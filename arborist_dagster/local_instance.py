@@ -11,11 +11,14 @@ from typing import Any, cast
 
 import dagster as dg
 import yaml
+from dagster._core.events import ASSET_EVENTS
 from dagster._core.events.log import EventLogEntry
 from dagster._core.instance.ref import InstanceRef
+from dagster._core.storage.event_log.schema import SqlEventLogStorageTable
 from dagster._core.storage.event_log.sqlite.sqlite_event_log import INDEX_SHARD_NAME, SqliteEventLogStorage
 from dagster._core.storage.sqlite_storage import DagsterSqliteStorage, _event_logs_directory
 from dagster._serdes import ConfigurableClassData
+from sqlalchemy import func, select
 from sqlalchemy.engine import Connection
 
 EVENTS_AT_ONCE = 1_000
@@ -48,7 +51,26 @@ class BatchedEventLog(SqliteEventLogStorage):
         """Store events of one run."""
         # The index last, so that it never knows of an event that the run's own log does not have.
         with self._holding(INDEX_SHARD_NAME), self._holding(events[0].run_id):
-            super().store_event_batch(events)
+            self._store_asset_events([event for event in events if event.dagster_event_type in ASSET_EVENTS])
+            super().store_event_batch([event for event in events if event.dagster_event_type not in ASSET_EVENTS])
+
+    def _store_asset_events(self, events: Sequence[EventLogEntry]) -> None:
+        """What `store_event` does for such an event, a statement for all of them."""
+        if not events:
+            return
+        rows = [self._event_to_row(event) for event in events]
+        with self.run_connection(events[0].run_id) as connection:
+            connection.execute(SqlEventLogStorageTable.insert(), rows)
+        with self.index_connection() as connection:
+            connection.execute(SqlEventLogStorageTable.insert(), rows)
+            # The first insert took the lock, so nobody else's rows are among these.
+            last = connection.execute(select(func.max(SqlEventLogStorageTable.c.id))).scalar_one()
+            ids = range(last - len(rows) + 1, last + 1)
+            self._store_asset_event_tags(connection, events, ids)
+            # Of each asset the index keeps the last event alone.
+            latest = {(row["asset_key"], row["dagster_event_type"]): place for place, row in enumerate(rows)}
+            for place in latest.values():
+                self._store_asset_event(connection, events[place], ids[place])
 
     @contextmanager
     def _holding(self, shard: str) -> Iterator[None]:

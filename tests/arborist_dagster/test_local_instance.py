@@ -7,7 +7,8 @@ from threading import Thread
 
 import dagster as dg
 import pytest
-from dagster._core.events import DagsterEvent, StepMaterializationData
+from dagster._core.definitions.asset_checks.asset_check_evaluation import AssetCheckEvaluationPlanned
+from dagster._core.events import AssetMaterializationPlannedData, DagsterEvent, StepMaterializationData
 from dagster._core.events.log import EventLogEntry
 from dagster._core.storage.event_log import SqliteEventLogStorage
 from dagster._core.test_utils import create_run_for_test
@@ -63,6 +64,31 @@ def test_a_batch_is_stored_as_the_same_events_one_by_one(tmp_path: Path) -> None
     with log_in(tmp_path / "batch", BatchedEventLog) as (batched, run_id):
         batched.store_event_batch([entry(run_id, room) for room in ROOMS])
         assert seen(batched, run_id) == expected
+
+
+def test_what_a_run_plans_is_stored_whatever_is_among_it(tmp_path: Path) -> None:
+    planned = DagsterEvent.build_asset_materialization_planned_event(
+        "job", "step", AssetMaterializationPlannedData(KEY, partition="attic")
+    )
+    check = DagsterEvent(
+        "ASSET_CHECK_EVALUATION_PLANNED",
+        "job",
+        event_specific_data=AssetCheckEvaluationPlanned(asset_key=KEY, check_name="sound"),
+    )
+    with log_in(tmp_path, BatchedEventLog) as (log, run_id):
+        entries = [
+            EventLogEntry(None, 10, "", run_id, 1_700_000_000.0, "step", "job", it) for it in (check, planned)
+        ]
+        log.store_event_batch([*entries, entry(run_id, "hall")])
+        kinds = {item.event_log_entry.dagster_event_type for item in log.get_records_for_run(run_id).records}
+        assert {str(kind and kind.value) for kind in kinds} == {
+            "ASSET_MATERIALIZATION_PLANNED",
+            "ASSET_CHECK_EVALUATION_PLANNED",
+            "ASSET_MATERIALIZATION",
+        }
+        (execution,) = log.get_asset_check_execution_history(dg.AssetCheckKey(KEY, "sound"), limit=5)
+        assert execution.run_id == run_id
+        assert log.get_materialized_partitions(KEY) == {"hall"}
 
 
 def test_a_batch_that_cannot_be_stored_leaves_nothing_and_the_log_usable(tmp_path: Path) -> None:
