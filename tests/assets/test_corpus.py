@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import dagster as dg
 import pytest
 
 from arborist.corpus.document_chunks import read_shard_chunks
@@ -30,6 +31,14 @@ def test_partitions_of_a_range_are_each_at_the_root_of_their_own_content(project
         assert meta.shard_root == chunks.shard_root
     assert project.version("corpus_snapshot") == project.corpus.snapshot().root
     assert len(set(_versions(project).values())) == 2 + 3 + 3 + 1
+
+
+def test_a_run_reports_each_of_its_partitions_once(project: DagsterProject) -> None:
+    result = project.materialize(["document_chunks", "fts_index"], ["docs-000", "trees-000"])
+    kind = dg.DagsterEventType.ASSET_MATERIALIZATION
+    events = [entry.asset_materialization for entry in project.instance.all_logs(result.run_id, of_type=kind)]
+    reported = sorted((event.asset_key.to_user_string(), event.partition or "") for event in events if event)
+    assert reported == [(asset, shard) for asset in ("document_chunks", "fts_index") for shard in SHARDS]
 
 
 def test_a_run_over_one_partition_reports_what_a_range_reports(project: DagsterProject) -> None:

@@ -50,6 +50,20 @@ def test_the_ledger_is_at_its_head_and_moves_with_every_question(project: Dagste
     assert _observe(project).data_version == versions[-1]
 
 
+def test_how_much_is_replayed_can_be_said_in_the_launchpad(project: DagsterProject) -> None:
+    for question in ("In which room is the lamp kept?", "In which room is the oak kept?"):
+        _ask(project, question)
+    result = project.definitions.resolve_job_def("verify_ledger").execute_in_process(
+        instance=project.instance,
+        run_config={
+            "ops": {"providence_ledger_records_replay": {"config": {"records": 1}}},
+            "loggers": {"console": {"config": {"log_level": "CRITICAL"}}},
+        },
+    )
+    evaluations = {item.check_name: item for item in result.get_asset_check_evaluations()}
+    assert evaluations["records_replay"].metadata["replayed"].value == 1
+
+
 def test_a_ledger_nobody_has_asked_verifies(project: DagsterProject) -> None:
     assert project.check("run_dag_verifies", "providence_ledger").passed
 
