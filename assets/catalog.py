@@ -35,6 +35,7 @@ DOCUMENTS: Columns = {
 }
 CHUNKS: Columns = {
     "uri": ("text", "The document that the chunk is of"),
+    "document_digest": ("text", "Digest of all that the document says, however it is cut; empty where unknown"),
     "document_root": ("text", "Merkle root over the document's header and chunks"),
     "chunk_index": ("integer", "Place of the chunk in its document, from 0"),
     "start": ("integer", "Offset of its first character in the document"),

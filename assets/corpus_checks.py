@@ -1,11 +1,11 @@
 """Checks of the corpus: what the index serves is what its roots say, whole, and current."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from arborist.errors import CorpusError
 from assets.names import CORPUS_SNAPSHOT, DOCUMENT_CHUNKS, FTS_INDEX, SOURCE_DOCUMENTS
 from assets.ranges import covered
 from assets.tables import open_table
@@ -43,19 +43,13 @@ def _fault_result(
     )
 
 
-def _faults(
-    corpus: "Corpus", shards: Sequence[str], faults_of: Callable[["Shard"], Iterator["ShardFault"]]
-) -> list["ShardFault"]:
-    from arborist.corpus.shard import Shard, ShardFault
+def _published_result(
+    context: dg.AssetCheckExecutionContext, corpus: "Corpus", find: Callable[["Shard"], Iterator["ShardFault"]]
+) -> dg.AssetCheckResult:
+    from arborist.corpus.work import faults_over_shards, published_faults
 
-    found = []
-    for shard in shards:
-        try:
-            with Shard(corpus.home.shard_file(shard)) as opened:
-                found += list(faults_of(opened))
-        except CorpusError as error:
-            found.append(ShardFault(shard, "file", str(error)))
-    return found
+    shards = _shards_in_question(context, corpus)
+    return _fault_result(shards, faults_over_shards(corpus, partial(published_faults, find), shards))
 
 
 # Blocking: from damaged documents a shard would be built that is whole, and served.
@@ -111,12 +105,12 @@ def chunk_roots_recompute(
 ) -> dg.AssetCheckResult:
     """Every leaf hash, document root and shard root of the chunk files follows from the stored chunks."""
     from arborist.corpus.file_checks import chunk_file_faults
+    from arborist.corpus.work import faults_over_shards
 
     corpus = workspace.corpus
     names = covered(corpus.config.shard_names, context.run.tags) or corpus.config.shard_names
     shards = [shard for shard in names if corpus.home.chunks_file(shard).is_file()]
-    faults = [fault for shard in shards for fault in chunk_file_faults(corpus.home, shard)]
-    return _fault_result(shards, faults, "chunks/{}.parquet".format)
+    return _fault_result(shards, faults_over_shards(corpus, chunk_file_faults, shards), "chunks/{}.parquet".format)
 
 
 @dg.asset_check(asset=FTS_INDEX, blocking=True)
@@ -126,9 +120,7 @@ def shard_roots_recompute(
     """Every leaf hash, document root and shard root follows from the stored texts."""
     from arborist.corpus.shard import Shard
 
-    corpus = workspace.corpus
-    shards = _shards_in_question(context, corpus)
-    return _fault_result(shards, _faults(corpus, shards, Shard.content_faults))
+    return _published_result(context, workspace.corpus, Shard.content_faults)
 
 
 @dg.asset_check(asset=FTS_INDEX, blocking=True)
@@ -138,21 +130,17 @@ def index_holds_every_chunk(
     """The full-text index has an entry for every chunk, made from the chunk's own text."""
     from arborist.corpus.shard import Shard
 
-    corpus = workspace.corpus
-    shards = _shards_in_question(context, corpus)
-    return _fault_result(shards, _faults(corpus, shards, Shard.index_faults))
+    return _published_result(context, workspace.corpus, Shard.index_faults)
 
 
 @dg.asset_check(asset=FTS_INDEX, blocking=True)
 def postings_answer_as_fts5(
     context: dg.AssetCheckExecutionContext, workspace: WorkspaceResource
 ) -> dg.AssetCheckResult:
-    """On a sample of queries, the postings beside each shard give the scores of FTS5, to the last bit."""
+    """The postings beside each shard count every term as FTS5 does, and give its scores on a sample of queries."""
     from arborist.retrieval.postings_check import postings_faults
 
-    corpus = workspace.corpus
-    shards = _shards_in_question(context, corpus)
-    return _fault_result(shards, _faults(corpus, shards, postings_faults))
+    return _published_result(context, workspace.corpus, postings_faults)
 
 
 @dg.asset_check(asset=FTS_INDEX)

@@ -84,6 +84,10 @@ class PostingSidecar:
         number = bisect_left(range(len(self.term_starts) - 1), wanted, key=self._term)
         return number if number < len(self.term_starts) - 1 and self._term(number) == wanted else None
 
+    def term(self, number: int) -> str:
+        """The term at a place in the vocabulary."""
+        return self._term(number).decode("utf-8", "replace")
+
     def _term(self, number: int) -> bytes:
         start, end = self.term_starts[number : number + 2].tolist()
         return self.vocabulary[self.vocabulary_start + start : self.vocabulary_start + end]

@@ -3,9 +3,10 @@
 import errno
 import os
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import connection, get_context, parent_process
 from pathlib import Path
 from threading import Thread
@@ -15,11 +16,12 @@ from typing import Generic, TypeVar
 from arborist import progress
 from arborist.corpus.document_chunks import ShardChunks, read_shard_chunks, write_document_chunks
 from arborist.corpus.fts_index import write_fts_index, write_missing_postings
-from arborist.corpus.shard import ShardMeta, read_shard_meta
+from arborist.corpus.shard import Shard, ShardFault, ShardMeta, read_shard_meta
 from arborist.corpus.source_documents import SourceManifest, write_source_documents
 from arborist.corpus.sources import open_source
 from arborist.corpus.store import POSTINGS_MISSING, Corpus
 from arborist.errors import ArboristError, CorpusError
+from arborist.home import Home
 
 T = TypeVar("T")
 
@@ -103,6 +105,28 @@ def over_shards(
     return _watched(name, shards, _outcomes(corpus, step, shards))
 
 
+def faults_over_shards(
+    corpus: Corpus, find: Callable[[Home, str], Iterable[ShardFault]], shards: Sequence[str]
+) -> list[ShardFault]:
+    """What `find` finds in any of the shards, in their order; a shard that it cannot read is a fault as well."""
+    outcomes = {outcome.name: outcome for outcome in _outcomes(corpus, partial(_listed, find), shards)}
+    found: list[ShardFault] = []
+    for shard in shards:
+        outcome = outcomes[shard]
+        found += [ShardFault(shard, "file", str(outcome.error))] if outcome.error else outcome.result or []
+    return found
+
+
+def _listed(find: Callable[[Home, str], Iterable[T]], corpus: Corpus, shard: str) -> list[T]:
+    return list(find(corpus.home, shard))
+
+
+def published_faults(find: Callable[[Shard], Iterable[ShardFault]], home: Home, shard: str) -> list[ShardFault]:
+    """What `find` finds in the published file of a shard. Raises CorpusError where that is missing or damaged."""
+    with Shard(home.shard_file(shard)) as opened:
+        return list(find(opened))
+
+
 def _watched(step: str, names: Sequence[str], arriving: Iterator[Outcome[T]]) -> list[Outcome[T]]:
     outcomes = {}
     for outcome in arriving:
@@ -131,7 +155,7 @@ def _outcomes(corpus: Corpus, step: Callable[[Corpus, str], T], shards: Sequence
             except BrokenExecutor:
                 # One process that dies takes the whole pool with it; which shard it had cannot be told.
                 yield Outcome(
-                    futures[future], None, CorpusError("a process that builds shards died"), transient=True
+                    futures[future], None, CorpusError("a process that works on shards died"), transient=True
                 )
     finally:
         # Whoever stops listening wants no further shard begun.
@@ -146,7 +170,8 @@ def _worth_processes(corpus: Corpus, shards: Sequence[str]) -> bool:
 
 def _documents_size(corpus: Corpus, shard: str) -> int:
     """Bytes of the shard's document file; nothing where there is none."""
-    file = corpus.home.documents_file(corpus.config.source_of_shard(shard).name, shard)
+    # Not asked of the configuration, where the source of promoted answers does not stand.
+    file = corpus.home.documents_file(shard.rpartition("-")[0], shard)
     return file.stat().st_size if file.is_file() else 0
 
 

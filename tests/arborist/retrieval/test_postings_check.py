@@ -44,9 +44,23 @@ def test_postings_that_were_altered_are_a_fault(path: Path, array: str) -> None:
     place = data.index(altered.tobytes())
     changed = (altered + 1).astype(altered.dtype).tobytes()
     sidecar_file(path).write_bytes(data[:place] + changed + data[place + len(changed) :])
-    found = faults(path)
-    assert found
-    assert all("not the scores that FTS5 gives" in fault.problem for fault in found)
+    problems = [fault.problem for fault in faults(path)]
+    assert any("not the scores that FTS5 gives" in problem for problem in problems)
+
+
+def test_a_term_that_is_counted_once_too_often_is_a_fault_whatever_is_sampled(path: Path) -> None:
+    with Shard(path) as shard:
+        assert shard.postings is not None
+        number = shard.postings.term_number("77")
+        assert number is not None
+        at = int(shard.postings.posting_starts[number])
+        frequencies = shard.postings.text_frequencies
+    data = bytearray(sidecar_file(path).read_bytes())
+    data[data.index(frequencies.tobytes()) + at * frequencies.itemsize] += 1
+    sidecar_file(path).write_bytes(data)
+    assert [fault.problem for fault in faults(path) if "'77'" in fault.place] == [
+        "1 chunks and 4 times, where the index counts 1 and 3"
+    ]
 
 
 def test_an_empty_shard_has_nothing_to_ask(tmp_path: Path) -> None:
