@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import sleep
 from types import TracebackType
 from typing import Any
 
@@ -23,6 +24,7 @@ from arborist.providence.record import (
 from arborist.providence.schema import BOUND_COLUMNS, STATE_COLUMNS, migrate, version_of
 
 BUSY_SECONDS = 30.0
+RETRY_SECONDS = 0.02
 SHORTEST_PREFIX = 8
 _PAGE = 500
 
@@ -464,8 +466,16 @@ def refuse_fallen(record: ProvidenceRecord) -> None:
 
 def _set_durable(connection: sqlite3.Connection) -> None:
     """WAL, so that readers never wait; FULL, so that a commit has reached the disk when it returns."""
-    if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-        connection.execute("PRAGMA journal_mode = wal")
+    attempts = round(BUSY_SECONDS / RETRY_SECONDS)
+    while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        try:
+            connection.execute("PRAGMA journal_mode = wal")
+        except sqlite3.OperationalError as error:
+            # SQLite does not wait here for others that look at the file for a moment.
+            attempts -= 1
+            if "locked" not in str(error) or attempts <= 0:
+                raise
+            sleep(RETRY_SECONDS)
     connection.execute("PRAGMA synchronous = full")
 
 

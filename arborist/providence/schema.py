@@ -212,17 +212,19 @@ def version_of(connection: sqlite3.Connection, path: Path) -> int:
 
     Raises LedgerError where the file is another program's, or of a newer version than this one.
     """
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    empty = not connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
-    if application != APPLICATION_ID and not empty:
+    # One statement sees one state of the file, also while another process makes it.
+    application, version, filled = connection.execute(
+        "SELECT application_id, user_version, EXISTS (SELECT 1 FROM sqlite_master) "
+        "FROM pragma_application_id, pragma_user_version"
+    ).fetchone()
+    if application != APPLICATION_ID and filled:
         raise LedgerError(f"{path}: not a ledger, but another program's SQLite file (choose another home)")
     if version > VERSION:
         raise LedgerError(
             f"{path}: written by a newer arborist (ledger version {version}, this one knows {VERSION}): "
             "upgrade arborist to open it"
         )
-    return 0 if empty else version
+    return int(version) if filled else 0
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:

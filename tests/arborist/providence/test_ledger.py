@@ -5,7 +5,9 @@ import random
 import signal
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,12 +15,13 @@ from arborist.answering.run_dag import cache_key, retrieval_nodes, run_dag_on_hi
 from arborist.clock import FixedClock, iso_time
 from arborist.errors import InputError, LedgerError
 from arborist.hashing import Domain, hash_json
+from arborist.home import Home
 from arborist.policy import SELF_REFERENCE, ProvenancePolicy
 from arborist.providence.audit_events import GENESIS, EventType, NewEvent
 from arborist.providence.fsck import fsck
 from arborist.providence.ledger import Ledger, RecordFilter
 from arborist.providence.record import NewRecord
-from arborist.providence.schema import VERSION
+from arborist.providence.schema import VERSION, version_of
 from tests.arborist.providence.runs import appending, evidence, new_record, retrieval, run
 
 
@@ -368,6 +371,34 @@ def test_threads_that_open_a_new_home_at_once_make_one_ledger(tmp_path: Path, cl
     with ThreadPoolExecutor(6) as pool:
         assert len(set(pool.map(recorded, range(6)))) == 6
     assert fsck(tmp_path).records == 6
+
+
+def test_a_home_is_opened_for_the_first_time_by_many_again_and_again(tmp_path: Path, clock: FixedClock) -> None:
+    for trial in range(15):
+        home = tmp_path / str(trial)
+        with ThreadPoolExecutor(8) as pool:
+            opened = [pool.submit(lambda home=home: Ledger.open(home, clock).close()) for _ in range(8)]
+        assert [made.exception() for made in opened] == [None] * 8
+
+
+class OvertakenConnection(sqlite3.Connection):
+    """A connection between whose first statement and second somebody else makes the ledger."""
+
+    statements = 0
+
+    def execute(self, *arguments: Any) -> sqlite3.Cursor:
+        self.statements += 1
+        if self.statements == 2:
+            ((_, _, path),) = super().execute("PRAGMA database_list").fetchall()
+            Ledger.open(Path(path).parent, FixedClock()).close()
+        return super().execute(*arguments)
+
+
+def test_a_ledger_that_is_made_while_another_opens_it_is_no_other_programs_file(tmp_path: Path) -> None:
+    path = Home(tmp_path).ledger_file
+    with closing(sqlite3.connect(path, factory=OvertakenConnection, isolation_level=None)) as connection:
+        assert version_of(connection, path) == 0
+        assert version_of(connection, path) == VERSION
 
 
 def killed_while_appending(home: Path, trial: int, lines: int) -> None:
