@@ -7,7 +7,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.sync_api import Locator, Page, TimeoutError, expect, sync_playwright
+import pytest
+from playwright.sync_api import Browser, Error, Locator, Page, Playwright, TimeoutError, expect, sync_playwright
 
 from tests.dagster_project import DagsterProject
 from tests.served import ServedProject, served
@@ -69,12 +70,20 @@ class BrowsedProject:
         return str(caught.value.json()["data"]["launchPartitionBackfill"]["backfillId"])
 
 
+def _started(playwright: Playwright, chromium: str) -> Browser:
+    try:
+        return playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+    except Error as error:
+        # A machine may have a browser that it does not let run, which says nothing about the project.
+        pytest.skip(f"{chromium} does not start here: {error.message.splitlines()[0]}")
+
+
 @contextmanager
 def browsed(project: DagsterProject, chromium: str, screenshots: Path) -> Iterator[BrowsedProject]:
     """The project's UI, and a page in a new browser."""
     expect.set_options(timeout=PAGE_MILLISECONDS)
-    with served(project, screenshots / "server.log") as ui, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+    with sync_playwright() as playwright, served(project, screenshots / "server.log") as ui:
+        browser = _started(playwright, chromium)
         page = browser.new_page(viewport={"width": 1500, "height": 1000})
         page.set_default_timeout(PAGE_MILLISECONDS)
         yield BrowsedProject(ui, page, screenshots)
