@@ -12,7 +12,7 @@ from arborist.corpus.tokenizer import INDEX_VERSION
 from arborist.progress import done
 from assets.names import DOCUMENT_CHUNKS, FTS_INDEX, SOURCE_DOCUMENTS
 from assets.requests import asked_at
-from assets.tables import markdown_table, open_table
+from assets.tables import markdown_table, open_table, rounded
 from assets.versions import AssetReport, inputs_seen, log_events, materialized
 from resources.workspace import WorkspaceResource
 
@@ -82,7 +82,7 @@ def _source_documents(partitions: CorpusPartitions) -> dg.AssetsDefinition:
         totals = {
             "documents": sum(item.documents for item in manifests),
             "skipped": sum(item.skipped for item in manifests),
-            "seconds": sum(outcome.seconds for outcome in outcomes),
+            "seconds": rounded(sum(outcome.seconds for outcome in outcomes)),
             "sources": markdown_table(
                 ("source", "documents", "characters", "skipped"),
                 [(item.source, item.documents, item.characters, item.skipped) for item in manifests],
@@ -175,7 +175,7 @@ def _over_shards(
 def _timed(outcomes: Sequence["Outcome[T]"], report: Callable[[T], AssetReport]) -> list[AssetReport]:
     """A report of every result, with the seconds that it took where this run made it."""
     return [
-        report(outcome.result).with_metadata({"seconds": outcome.seconds} if outcome.seconds else {})
+        report(outcome.result).with_metadata({"seconds": rounded(outcome.seconds)} if outcome.seconds else {})
         for outcome in outcomes
         if outcome.result is not None
     ]
@@ -187,7 +187,7 @@ def _shard_totals(reports: Sequence[AssetReport]) -> dict[str, float]:
         "documents": sum(report.metadata["documents"] for report in reports),
         "chunks": sum(report.metadata["chunks"] for report in reports),
         "bytes": sum(report.metadata["bytes"] for report in reports),
-        "seconds": sum(report.metadata.get("seconds", 0.0) for report in reports),
+        "seconds": rounded(sum(report.metadata.get("seconds", 0.0) for report in reports)),
     }
 
 
@@ -221,6 +221,6 @@ def corpus_snapshot(context: dg.AssetExecutionContext, workspace: WorkspaceResou
     clock = workspace.workspace.clock
     started, seen = clock.now(), inputs_seen(context.instance, [FTS_INDEX])
     report = snapshot_report(workspace.corpus)
-    result = report.with_metadata({"seconds": clock.now() - started}).result(seen)
+    result = report.with_metadata({"seconds": rounded(clock.now() - started)}).result(seen)
     done("corpus snapshot")
     return result

@@ -27,7 +27,7 @@ from arborist.workspace import Workspace
 from assets.evaluation_config import BaselineConfig, EvaluationConfig
 from assets.names import GOLDEN_QUESTIONS, RETRIEVAL_EVALUATION
 from assets.plots import line_plot
-from assets.tables import markdown_table
+from assets.tables import markdown_table, rounded
 from assets.versions import AssetReport
 
 WORST_QUESTIONS = 10
@@ -63,7 +63,7 @@ def evaluation_report(file: Path, config: EvaluationConfig, workspace: Workspace
         _evaluation_version(evaluation.stored.summary),
         _evaluation_metadata(evaluation, store.recent(PLOTTED_RUNS, graded.golden.identifier)),
         inputs={GOLDEN_QUESTIONS: labels_fingerprint(graded.golden.questions)},
-    ).with_metadata({"seconds": workspace.clock.now() - started})
+    ).with_metadata({"seconds": rounded(workspace.clock.now() - started)})
 
 
 def baseline_result(file: Path, config: BaselineConfig, workspace: Workspace) -> dg.MaterializeResult:

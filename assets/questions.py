@@ -8,7 +8,7 @@ from pydantic import Field
 
 from arborist.errors import InputError
 from assets.names import CORPUS_SNAPSHOT, PROVIDENCE_LEDGER
-from assets.tables import markdown_table
+from assets.tables import markdown_table, rounded
 from resources.workspace import WorkspaceResource
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def answers(
                 for reply in replies
             ],
         ),
-        "seconds": opened.clock.now() - started,
+        "seconds": rounded(opened.clock.now() - started),
         "events": events,
         "head": head,
     }
@@ -143,7 +143,7 @@ def question_sweep(config: SweepConfig, workspace: WorkspaceResource) -> dg.Mate
             "strict_with_keywords": hinted["STRICT"],
             "strict_rate_bare": bare["STRICT"] / max(result.questions, 1),
             "strict_rate_with_keywords": hinted["STRICT"] / max(result.questions, 1),
-            "seconds": opened.clock.now() - started,
+            "seconds": rounded(opened.clock.now() - started),
             "verdicts": markdown_table(
                 ("verdict", "bare", "with keywords"), [(mode, bare[mode], hinted[mode]) for mode in MODES]
             ),

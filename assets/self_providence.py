@@ -7,7 +7,7 @@ import dagster as dg
 from pydantic import Field
 
 from assets.names import PROVIDENCE_LEDGER, SELF_PROVIDENCE
-from assets.tables import markdown_table, open_table
+from assets.tables import markdown_table, open_table, rounded
 from resources.workspace import WorkspaceResource
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def self_providence(config: PromotionConfig, workspace: WorkspaceResource) -> dg
             "documents": documents,
             "chunks": chunks,
             "bytes": sum(opened.home.shard_file(meta.shard).stat().st_size for meta in metas),
-            "seconds": opened.clock.now() - started,
+            "seconds": rounded(opened.clock.now() - started),
             "shards": markdown_table(
                 ("shard", "documents", "chunks", "root"),
                 [(meta.shard, meta.documents, meta.chunks, meta.shard_root[:16]) for meta in metas],

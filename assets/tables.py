@@ -1,4 +1,4 @@
-"""Metadata that people read: tables, in Markdown and open."""
+"""Metadata that people read: tables, in Markdown and open, and times."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -31,6 +31,11 @@ def open_table(
         shown.append(dict.fromkeys(columns, "") | {columns[0]: f"and {len(rows) - SHOWN_ROWS} more"})
     schema = dg.TableSchema([dg.TableColumn(column, "text") for column in columns])
     return {name: dg.MetadataValue.table([dg.TableRecord(row) for row in shown], schema)} if rows else {}
+
+
+def rounded(seconds: float) -> float:
+    """Seconds as they are shown and plotted, to the millisecond."""
+    return round(seconds, 3)
 
 
 def _cell(value: Any) -> str:
