@@ -109,10 +109,14 @@ def faults_over_shards(
     corpus: Corpus, find: Callable[[Home, str], Iterable[ShardFault]], shards: Sequence[str]
 ) -> list[ShardFault]:
     """What `find` finds in any of the shards, in their order; a shard that it cannot read is a fault as well."""
-    outcomes = {outcome.name: outcome for outcome in _outcomes(corpus, partial(_listed, find), shards)}
+    step = partial(_listed, find)
+    outcomes = {outcome.name: outcome for outcome in _outcomes(corpus, step, shards)}
     found: list[ShardFault] = []
     for shard in shards:
         outcome = outcomes[shard]
+        if outcome.transient:
+            # That a process died says nothing about the shard.
+            outcome = _outcome(corpus, step, shard)
         found += [ShardFault(shard, "file", str(outcome.error))] if outcome.error else outcome.result or []
     return found
 

@@ -99,7 +99,7 @@ def test_a_build_outlives_one_of_its_own_processes(tmp_path: Path) -> None:
         os.sched_yield()
     os.kill(workers[0], signal.SIGKILL)
     stdout, stderr = build.communicate()
-    assert (build.returncode, stderr) == (0, "")
+    assert (stderr, build.returncode) == ("", 0)
     assert "built document_chunks, fts_index: docs-000" in stdout
     assert project.unsynced() == {}
     project.close()

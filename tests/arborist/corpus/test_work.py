@@ -2,6 +2,7 @@
 
 import os
 import signal
+from multiprocessing import parent_process
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,10 @@ import pytest
 from arborist import progress
 from arborist.corpus import work
 from arborist.corpus.document_chunks import ShardChunks
-from arborist.corpus.shard import ShardMeta
+from arborist.corpus.shard import ShardFault, ShardMeta
 from arborist.corpus.store import Corpus
-from arborist.corpus.work import chunk_shard, index_shard, over_shards, over_sources
+from arborist.corpus.work import chunk_shard, faults_over_shards, index_shard, over_shards, over_sources
+from arborist.home import Home
 from arborist.workspace import Workspace
 from tests.corpora import BRIDGES, opened, write_config, write_rows
 
@@ -39,6 +41,13 @@ def die(corpus: Corpus, shard: str) -> ShardMeta:
     return index_shard(corpus, shard)
 
 
+def dying_in_other_processes(home: Home, shard: str) -> list[ShardFault]:
+    """Finds a fault, where the process that looks for it is not killed."""
+    if parent_process() is not None:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return [ShardFault(shard, "row", "torn")]
+
+
 def chunked_in_other_processes(corpus: Corpus, shard: str) -> int:
     chunk_shard(corpus, shard)
     return os.getpid()
@@ -61,6 +70,11 @@ def test_many_shards_are_worked_on_in_other_processes_and_give_what_one_process_
     assert os.getpid() not in pids
     apart = [outcome.result for outcome in over_shards(many.corpus, chunk_shard, NAMES, "chunks")]
     assert apart == together
+
+
+def test_a_process_that_dies_while_it_looks_for_faults_is_no_fault_of_a_shard(many: Workspace) -> None:
+    found = faults_over_shards(many.corpus, dying_in_other_processes, NAMES)
+    assert found == [ShardFault(shard, "row", "torn") for shard in NAMES]
 
 
 @several_processors
