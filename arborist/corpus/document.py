@@ -34,6 +34,10 @@ class Document:
         }
         return header | {"aliases": list(self.aliases)} if self.aliases else header
 
+    def header_leaf(self, chunking_version: str) -> bytes:
+        """Leaf 0 of the document's tree."""
+        return leaf_hash(canonical_json(self.header(chunking_version)))
+
     @property
     def digest(self) -> bytes:
         """All that the document says, however it is chunked: its leaf under the digest of a shard's documents."""

@@ -13,7 +13,6 @@ from arborist.corpus.chunking import Chunk, Chunker
 from arborist.corpus.document import Document
 from arborist.errors import CorpusError
 from arborist.files import replacing
-from arborist.hashing import canonical_json
 from arborist.home import Home
 from arborist.merkle import Frontier, leaf_hash, tree_root
 
@@ -38,8 +37,7 @@ def chunked(document: Document, chunker: Chunker) -> ChunkedDocument:
 
 
 def _tree(document: Document, chunks: Sequence[Chunk], chunking_version: str) -> ChunkedDocument:
-    header = leaf_hash(canonical_json(document.header(chunking_version)))
-    leaves = (header, *(leaf_hash(chunk.text.encode()) for chunk in chunks))
+    leaves = (document.header_leaf(chunking_version), *(leaf_hash(chunk.text.encode()) for chunk in chunks))
     return ChunkedDocument(document, tuple(chunks), leaves)
 
 
@@ -135,8 +133,7 @@ def write_document_chunks(home: Home, source: str, shard: str, chunker: Chunker)
     def rows() -> Iterator[tuple[Any, ...]]:
         nonlocal count
         earlier = _EarlierCuts(path, chunker.version)
-        for uri, title, text, kind, revision, aliases in tables.read_rows(documents_path, tables.DOCUMENT_COLUMNS):
-            document = Document(uri, title, text, kind, revision, tuple(aliases))
+        for document in tables.read_documents(documents_path):
             digest = document.digest.hex()
             chunks = earlier.chunks(document, digest) or chunker.chunks(document.text)
             tree = _tree(document, chunks, chunker.version)

@@ -10,7 +10,6 @@ from arborist.corpus.document import Document
 from arborist.corpus.document_chunks import read_shard_chunks
 from arborist.corpus.shard import ShardFault
 from arborist.errors import CorpusError, InputError
-from arborist.hashing import canonical_json
 from arborist.home import Home
 from arborist.merkle import Frontier, leaf_hash, tree_root
 
@@ -29,8 +28,8 @@ def document_file_faults(home: Home, source: str, shard: str) -> Iterator[ShardF
         return
     tree = Frontier()
     try:
-        for uri, title, text, kind, revision, aliases in tables.read_rows(path, tables.DOCUMENT_COLUMNS):
-            tree.append(Document(uri, title, text, kind, revision, tuple(aliases)).digest)
+        for document in tables.read_documents(path):
+            tree.append(document.digest)
     except (CorpusError, InputError) as error:
         yield ShardFault(shard, place, str(error))
         return
@@ -64,7 +63,7 @@ def _document_faults(
     """Yield what is wrong with one document of a chunk file; return its root, recomputed."""
     uri, title, kind, revision, aliases, stored_root = header
     document = Document(uri, title, "", kind, revision, tuple(aliases))
-    leaves = [leaf_hash(canonical_json(document.header(chunking_version)))]
+    leaves = [document.header_leaf(chunking_version)]
     for *_, index, text, stored_leaf in chunks:
         leaves.append(leaf_hash(text.encode()))
         if leaves[-1].hex() != stored_leaf:

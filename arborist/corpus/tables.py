@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
+from arborist.corpus.document import Document
 from arborist.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -131,6 +132,12 @@ def read_rows(path: Path, columns: Iterable[str]) -> Iterator[tuple[Any, ...]]:
                 yield from zip(*(group.column(name).to_pylist() for name in names), strict=True)
     except (*_UNREADABLE, pyarrow.ArrowException) as error:
         raise unreadable(path) from error
+
+
+def read_documents(path: Path) -> Iterator[Document]:
+    """The documents of a shard's document file, in order. Raises CorpusError as `read_rows` does."""
+    for uri, title, text, source_type, source_revision, aliases in read_rows(path, DOCUMENT_COLUMNS):
+        yield Document(uri, title, text, source_type, source_revision, tuple(aliases))
 
 
 def read_labels(path: Path) -> dict[str, str] | None:

@@ -167,9 +167,9 @@ def _outcomes(corpus: Corpus, step: Callable[[Corpus, str], T], shards: Sequence
 
 
 def _worth_processes(corpus: Corpus, shards: Sequence[str]) -> bool:
-    if len(shards) < 2 or len(shards) >= SHARDS_WORTH_PROCESSES:
-        return len(shards) >= SHARDS_WORTH_PROCESSES
-    return sum(_documents_size(corpus, shard) for shard in shards) >= BYTES_WORTH_PROCESSES
+    if len(shards) >= SHARDS_WORTH_PROCESSES:
+        return True
+    return len(shards) > 1 and sum(_documents_size(corpus, shard) for shard in shards) >= BYTES_WORTH_PROCESSES
 
 
 def _documents_size(corpus: Corpus, shard: str) -> int:

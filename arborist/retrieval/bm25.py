@@ -78,8 +78,13 @@ def _sizes(shard: Shard) -> tuple[int, int]:
     return values[0], sum(values[1:])
 
 
-def _chunks_holding(shard: Shard, stem: str) -> int:
+def open_vocabulary(shard: Shard) -> None:
+    """Have the table `temp.terms`: each term of the index, in how many chunks (`doc`) and how often (`cnt`)."""
     shard.rows("CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms USING fts5vocab(main, chunks_fts, row)")
+
+
+def _chunks_holding(shard: Shard, stem: str) -> int:
+    open_vocabulary(shard)
     rows = shard.rows("SELECT doc FROM temp.terms WHERE term = ?", (stem,))
     holding = int(rows[0][0]) if rows else 0
     if holding > shard.meta.chunks:

@@ -7,7 +7,7 @@ from arborist.corpus.posting_sidecar import PostingSidecar
 from arborist.corpus.shard import Shard, ShardFault
 from arborist.corpus.tokenizer import TOKENIZER
 from arborist.policy import RankingPolicy
-from arborist.retrieval.bm25 import fts5_statistics
+from arborist.retrieval.bm25 import fts5_statistics, open_vocabulary
 from arborist.retrieval.fts5_candidates import ScoredChunk, best_by_fts5
 from arborist.retrieval.postings import best_by_postings
 from arborist.retrieval.terms import WORDS, query_terms, tokenizer
@@ -45,7 +45,7 @@ def _count_faults(shard: Shard, postings: PostingSidecar) -> Iterator[ShardFault
     """Where the terms are not FTS5's, or stand in other numbers of chunks or other numbers of times."""
     import numpy as np
 
-    shard.rows("CREATE VIRTUAL TABLE IF NOT EXISTS temp.terms USING fts5vocab(main, chunks_fts, row)")
+    open_vocabulary(shard)
     with shard.reading():
         counted = np.array(
             [(doc, cnt) for doc, cnt in shard.connection.execute("SELECT doc, cnt FROM temp.terms ORDER BY term")],

@@ -65,9 +65,9 @@ def test_every_document_lands_whole_in_the_shard_of_its_uri(tmp_path: Path) -> N
     given_ = [document("a", " two\n\nlines \U0001f333\r\n", "Title", ["Other name", 'Quoted "name"']), *SIX]
     write_source_documents(ListedSource(given_, source_config(3)), home)
     found = [
-        (number, Document(*row[:-1], aliases=tuple(row[-1])))
+        (number, item)
         for number in range(3)
-        for row in tables.read_rows(home.documents_file("s", f"s-{number:03d}"), tables.DOCUMENT_COLUMNS)
+        for item in tables.read_documents(home.documents_file("s", f"s-{number:03d}"))
     ]
     assert {item.uri: item for _, item in found} == {item.uri: item for item in given_}
     assert all(number == shard_number(item.uri, 3) for number, item in found)
